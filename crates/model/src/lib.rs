@@ -116,8 +116,8 @@ pub use recording::{RecordedPauses, RecordedSessions, RecordedWork, RecordingSum
 pub use regular_file::{open_regular, read_regular, read_regular_text};
 pub use replay_facts::{
     ComparedBy, FailureMessage, KindDivergence, KindResults, MovedKey, MovedKeys, REPLAY_COMPARED_FACT,
-    REPLAY_DIVERGENCE_FACT, REPLAY_FAILURES_FACT, REPLAY_KEYS_FACT, REPLAY_ORDER_FACT, REPLAY_RESULTS_FACT,
-    REPLAY_UNTOLD_FACT, RowOrder, TRIGGERED_FACT,
+    REPLAY_COUNTERS_FACT, REPLAY_DIVERGENCE_FACT, REPLAY_FAILURES_FACT, REPLAY_IDS_FACT, REPLAY_KEYS_FACT,
+    REPLAY_ORDER_FACT, REPLAY_RESULTS_FACT, REPLAY_UNTOLD_FACT, ReplayCounters, RowOrder, TRIGGERED_FACT,
 };
 pub use role::{CounterRole, KindDef, ParamOwner, ParamRole, PointParam, UsedIf, UsefulValues};
 pub use rows::{ExpectedRows, MostlyRows, RowCounts, RowRange};

@@ -23,6 +23,10 @@ pub const TRIGGERED_FACT: &str = "recorded.left_out_triggered";
 pub const REPLAY_ORDER_FACT: &str = "replay_order";
 /// The fact that tells of each key of a replay how many of its values each further copy has moved.
 pub const REPLAY_KEYS_FACT: &str = "replay_keys";
+/// The fact that begins with how often the server was told an id.
+pub const REPLAY_IDS_FACT: &str = "replay_ids";
+/// The fact that tells which ids the server had given last when a replay began.
+pub const REPLAY_COUNTERS_FACT: &str = "replay_counters";
 
 /// What a log has of answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -314,9 +318,52 @@ impl MovedKey {
     }
 }
 
+/// Where the counters behind ids stood when a replay began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReplayCounters {
+    /// The columns into which the log inserts, and the last id of each.
+    pub lasts: Vec<(String, u64)>,
+    /// By how much lower ids are that sessions say, if the server has given these already.
+    pub behind: u64,
+}
+
+const SAY_LOWER: &str = "; sessions say ids that are lower by about ";
+
+impl fmt::Display for ReplayCounters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lasts: Vec<String> = self.lasts.iter().map(|(column, last)| format!("{column} {last}")).collect();
+        f.write_str(&lasts.join(", "))?;
+        if self.behind > 0 { write!(f, "{SAY_LOWER}{}", self.behind) } else { Ok(()) }
+    }
+}
+
+impl ReplayCounters {
+    /// What a fact says, without the parts that say something else.
+    pub fn from_text(text: &str) -> ReplayCounters {
+        let (lasts, behind) = text.split_once(SAY_LOWER).unwrap_or((text, "0"));
+        let last = |one: &str| {
+            let (column, last) = one.rsplit_once(' ')?;
+            Some((column.to_owned(), last.parse::<u64>().ok()?))
+        };
+        ReplayCounters { lasts: lasts.split(", ").filter_map(last).collect(), behind: behind.parse().unwrap_or(0) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counters_come_back_from_their_fact() {
+        let lasts = vec![("lines.id".to_owned(), 5_000), ("orders.id".to_owned(), 2_000)];
+        let counters = ReplayCounters { lasts, behind: 0 };
+        assert_eq!(counters.to_string(), "lines.id 5000, orders.id 2000");
+        let low = ReplayCounters { behind: 843, ..counters.clone() };
+        assert_eq!(low.to_string(), "lines.id 5000, orders.id 2000; sessions say ids that are lower by about 843");
+        for counters in [counters, low, ReplayCounters::default()] {
+            assert_eq!(ReplayCounters::from_text(&counters.to_string()), counters);
+        }
+    }
 
     #[test]
     fn a_word_of_answers_comes_back_and_another_word_is_nothing() {

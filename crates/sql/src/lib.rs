@@ -2,12 +2,13 @@
 //!
 //! In: a text, and the dialect of the server that has performed it or is to perform it. Out: [`tokens`] with their places in the text, the
 //! [`fingerprint`] without values, the [`Judgement`] of what it does, the text [`with_values`] in place of its parameters, or with an id
-//! that an INSERT made ([`with_inserted`]), how many rows it inserts ([`insert_into`]), the rows that it names ([`named_rows`]), which of its
-//! literals are values of given columns ([`said_values`]), where a session looks for tables without a schema ([`SearchPath`]), whether plimsoll
-//! itself has asked it ([`has_own_mark`]), and bytes of it that are no UTF-8 ([`with_bytes_in_literals`]).
+//! that an INSERT made ([`with_inserted`]), how many rows it inserts ([`insert_into`]), which counters it moves otherwise ([`counter_moves`]), the rows
+//! that it names ([`named_rows`]), which of its literals are values of given columns ([`said_values`]), where a session looks for tables without a
+//! schema ([`SearchPath`]), whether plimsoll itself has asked it ([`has_own_mark`]), and bytes of it that are no UTF-8 ([`with_bytes_in_literals`]).
 //! Limits: a statement is split into tokens and not parsed, so what its tokens do not show is judged as the worse. It knows no server:
 //! whoever asks it gives it what a server has of its own (functions, views) as [`ServerNames`].
 
+mod counting;
 mod effect;
 mod functions;
 mod inserted;
@@ -25,6 +26,7 @@ mod shape;
 mod split;
 mod values;
 
+pub use counting::{CounterMove, CountsFrom, NamedCounter, counter_moves};
 pub use effect::{Effect, Judge, Judgement};
 pub use inserted::{inserted_table, with_inserted};
 pub use inserting::{InsertInto, insert_into};

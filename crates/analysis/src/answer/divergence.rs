@@ -50,7 +50,8 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
     };
     // Each point has left out the same ones.
     let told = told + &untold(sum(|one| one.untold)) + &triggered(all.iter().map(|one| one.triggered).max());
-    Some(told + &out_of_order(sum(|one| one.ordered), sum(|one| one.ahead)) + &held_back(run) + &still_keys(&all))
+    let order = out_of_order(sum(|one| one.ordered), sum(|one| one.ahead));
+    Some(told + &order + &held_back(run) + &still_keys(&all) + &not_restored(&all))
 }
 
 /// ` 1,069 had no rows then and failed now: the log does not say which statements failed, so they count as done.`; empty if there are none.
@@ -84,6 +85,25 @@ fn still_keys(all: &[&ReplayDivergence]) -> String {
     }
     let names: Vec<String> = still.into_iter().cloned().collect();
     format!(" No value of {} was moved: the copies share its rows.", join_and(&names))
+}
+
+/// ` When some points began, the copy had given 500 more ids than when others did: ...`; empty if it is as the recorded server was.
+fn not_restored(all: &[&ReplayDivergence]) -> String {
+    let given = || all.iter().filter_map(|one| one.given_ids);
+    let more = given().max().unwrap_or(0) - given().min().unwrap_or(0);
+    let behind = all.iter().map(|one| one.ids_behind).max().unwrap_or(0);
+    let [more_ids, lower] = [more, behind].map(|count| whole(count as f64));
+    if more > 0 {
+        return format!(
+            " When some points began, the copy had given {more_ids} more ids than when others did: restore it with its counters before each, by --restore."
+        );
+    }
+    if behind > 0 {
+        return format!(
+            " The copy is not as it was before the log: the ids that sessions say are about {lower} lower than its next ones. Restore it with its counters."
+        );
+    }
+    String::new()
 }
 
 /// ` Plimsoll itself held statements back for 40.0 s in all, to keep their order on rows.`; empty if that is little.
@@ -241,6 +261,31 @@ mod tests {
         let two =
             told(&format!("a.x:b.y above 7 {still}, and 3 stayed because the column cannot hold them; c.z {still}"));
         assert!(two.ends_with(" No value of a.x:b.y and c.z was moved: the copies share its rows."), "{two}");
+    }
+
+    #[test]
+    fn a_copy_that_was_not_restored_is_told() {
+        let told = |counters: &[&str]| {
+            let point = |counters: &&str| {
+                let facts = [("replay_compared", "rows"), ("replay_ids", "9 set"), ("replay_counters", *counters)];
+                let point = Simulation::counts(&[2_000; 20]).with(|point| {
+                    facts.iter().for_each(|(name, text)| point.traits.learn(&Fact::new(*name, *text)));
+                });
+                point.point()
+            };
+            let analysis = analyse(&run_of(counters.iter().map(point).collect(), Vec::new()));
+            let rows = RepeatRows::from_analysis(&analysis).analysis;
+            sentence(&AskedRun { analysis: &analysis, rows: &rows }).expect("it is a replay")
+        };
+        let (first, later) = ("lines.id 5000, orders.id 2000", "lines.id 5300, orders.id 2200");
+        assert!(!told(&[first, first]).contains("restore"), "{}", told(&[first, first]));
+        let more = told(&[first, later]);
+        assert!(
+            more.contains(" When some points began, the copy had given 500 more ids than when others did: restore it"),
+            "{more}"
+        );
+        let low = told(&["orders.id 2000; sessions say ids that are lower by about 843"]);
+        assert!(low.ends_with(" are about 843 lower than its next ones. Restore it with its counters."), "{low}");
     }
 
     #[test]

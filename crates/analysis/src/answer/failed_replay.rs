@@ -45,6 +45,7 @@ pub fn remedy(failed: &FailedReplay, gone_at: Option<Nanos>) -> String {
     let known = REMEDIES.iter().find(|(parts, _)| parts.iter().all(|part| message.contains(part)));
     match known.map_or(Says(LOOK), |(_, remedy)| *remedy) {
         Says(ROWS_THERE) if failed.has_keys => ROWS_OF_KEYS.to_owned(),
+        Says(ROWS_THERE) if failed.told_ids > 0 => ROWS_OF_IDS.to_owned(),
         Says(remedy) => remedy.replace("{}", quoted_in(message).unwrap_or("that they name")),
         WentAway => went_away(gone_at),
     }
@@ -85,8 +86,11 @@ const ROWS_THERE: &str = "The copy has rows already that the log inserts: restor
     insert, give each its own keys by --keys.";
 const ROWS_OF_KEYS: &str = "The copy has rows already that the log inserts, although copies have keys of their own: restore it before each replay, \
     and name each unique column into which the log inserts by --keys; the fact replay_keys has how many values of each have moved.";
-const NO_PARENT: &str = "Rows name others that the copy lacks, such as rows whose ids the server made: a log without these ids cannot name them again, \
-    so capture packets; with --keys name the column that refers to a key behind it, as orders.id:order_lines.order_id.";
+const ROWS_OF_IDS: &str = "The copy has rows already that the log inserts, or an id was told to it that it had given to a row which the log does not \
+    show, as a trigger inserts it: restore it before each replay, give each of several copies of the log its own keys by --keys, and see the fact \
+    replay_ids; a capture of packets has the ids themselves.";
+const NO_PARENT: &str = "Rows name others that the copy lacks, such as rows whose ids the server made: restore the copy with its counters before each \
+    replay, or capture packets, which have these ids; with --keys name the column that refers to a key behind it, as orders.id:order_lines.order_id.";
 const LOCKED: &str = "Statements waited for locks of each other: that is what this server does under this load.";
 const TIME_LIMIT: &str = "A time limit of the server ended them: set it as on the recorded server, and replay again.";
 const OTHER_SYNTAX: &str =
@@ -199,10 +203,11 @@ mod tests {
 
     #[test]
     fn a_remedy_is_for_the_message_in_the_words_of_each_server() {
-        let remedy_of = |message: &str, has_keys| {
-            remedy(&FailedReplay { failed: 1, sent: 1, message: (message.to_owned(), 1), has_keys }, None)
+        let remedy_of = |message: &str, has_keys, told_ids| {
+            let message = (message.to_owned(), 1);
+            remedy(&FailedReplay { failed: 1, sent: 1, message, has_keys, told_ids }, None)
         };
-        let remedy = |message: &str| remedy_of(message, false);
+        let remedy = |message: &str| remedy_of(message, false, 0);
         assert!(remedy("relation \"orders\" does not exist").starts_with("The copy lacks table orders:"));
         assert!(remedy("Unknown database 'shop'").starts_with("The copy lacks schema shop:"));
         assert_eq!(remedy("column o.total does not exist"), OTHER_COLUMNS);
@@ -214,7 +219,8 @@ mod tests {
         assert!(refused.starts_with("The server went away during the replay: look at its error log"), "{refused}");
         let there = "ERROR 1062 (23000): Duplicate entry ? for key 'PRIMARY'";
         assert!(remedy(there).ends_with("its own keys by --keys."));
-        assert_eq!(remedy_of(there, true), ROWS_OF_KEYS);
+        assert_eq!(remedy_of(there, true, 7), ROWS_OF_KEYS);
+        assert_eq!(remedy_of(there, false, 7), ROWS_OF_IDS);
         for server in [
             "insert or update on table \"a\" violates foreign key constraint \"b\"",
             "a foreign key constraint fails (`a`)",

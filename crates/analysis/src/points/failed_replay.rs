@@ -19,6 +19,8 @@ pub struct FailedReplay {
     pub message: (String, u64),
     /// Whether copies had keys of their own.
     pub has_keys: bool,
+    /// How often the server was told an id.
+    pub told_ids: u64,
 }
 
 /// What PostgreSQL says of each statement behind one that has failed.
@@ -27,14 +29,17 @@ const CONSEQUENCE: &str = "current transaction is aborted";
 impl FailedReplay {
     /// Those of the replays among `points` in which more than one in a hundred failed; `None` if there are none.
     pub fn of<'a>(points: impl Iterator<Item = &'a PointAnalysis>) -> Option<FailedReplay> {
-        let (mut failed, mut sent, mut has_keys) = (0, 0, false);
+        let (mut failed, mut sent, mut has_keys, mut told_ids) = (0, 0, false, 0_u64);
         let mut messages: BTreeMap<&str, u64> = BTreeMap::new();
         for point in points.filter(|point| failed_share(point).is_some_and(|share| share > FAILED_MAX)) {
             let summary = point.summary.as_ref()?;
             // Of a damaged file each may be the largest number.
             failed = summary.failed.saturating_add(failed);
             sent = sent_in(summary).saturating_add(sent);
-            has_keys |= point.traits.outcome.replay_divergence.as_ref().is_some_and(|found| found.keys > 0);
+            if let Some(found) = &point.traits.outcome.replay_divergence {
+                has_keys |= found.keys > 0;
+                told_ids = told_ids.saturating_add(found.told_ids);
+            }
             for one in &point.traits.outcome.replay_failures {
                 let times = messages.entry(&one.message).or_default();
                 *times = times.saturating_add(one.failed);
@@ -42,7 +47,7 @@ impl FailedReplay {
         }
         let is_cause = |message: &str| !message.contains(CONSEQUENCE);
         let (message, times) = messages.into_iter().max_by_key(|(message, times)| (is_cause(message), *times))?;
-        Some(FailedReplay { failed, sent, message: (message.to_owned(), times), has_keys })
+        Some(FailedReplay { failed, sent, message: (message.to_owned(), times), has_keys, told_ids })
     }
 }
 

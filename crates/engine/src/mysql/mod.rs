@@ -665,10 +665,11 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     counters: CounterWords {
         // MySQL 8 tells what it has read a day before.
         before: Some("SET SESSION information_schema_stats_expiry = 0"),
-        columns: "SELECT c.table_name, c.column_name, c.ordinal_position - 1, c.table_name, t.auto_increment - 1 \
+        columns: "SELECT c.table_name, c.column_name, c.ordinal_position - 1, c.table_name, t.auto_increment - 1, 1, '', 1 \
                   FROM information_schema.columns c JOIN information_schema.tables t \
                   ON t.table_schema = c.table_schema AND t.table_name = c.table_name \
                   WHERE c.table_schema = database() AND c.extra LIKE '%auto_increment%' AND @@global.auto_increment_increment = 1",
+        triggers: "SELECT action_statement FROM information_schema.triggers WHERE trigger_schema = database()",
     },
     keys: KeyWords {
         columns: "SELECT table_schema, column_name, column_type, extra LIKE '%auto_increment%', \

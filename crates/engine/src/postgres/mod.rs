@@ -628,7 +628,11 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     has_schema: "SELECT datname FROM pg_database WHERE datname = '{}'",
     enter_schema: None,
     made_columns: Some(MADE_COLUMNS),
-    counters: CounterWords { before: None, columns: ID_COUNTERS },
+    counters: CounterWords {
+        before: None,
+        columns: ID_COUNTERS,
+        triggers: "SELECT DISTINCT f.prosrc FROM pg_trigger t JOIN pg_proc f ON f.oid = t.tgfoid WHERE NOT t.tgisinternal AND t.tgenabled <> 'D'",
+    },
     keys: KeyWords {
         // Which ids the server made is known by their column.
         columns: "SELECT table_schema, column_name, data_type, 0, \
@@ -641,22 +645,26 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     plans: PlanWords { explain: "EXPLAIN (COSTS OFF, FORMAT JSON)", steps: plan_steps::steps },
 };
 
-/// Columns that a sequence fills, or that hold UUIDs which the server makes, with their places.
-const MADE_COLUMNS: &str = "SELECT c.relname, a.attname, CASE WHEN a.atttypid = 'uuid'::regtype THEN '' ELSE coalesce('nextval(' || \
+/// Columns that a sequence fills, or that hold UUIDs which the server makes: of each table by its name with the schema and without, first by those that
+/// are found without it; and their places.
+const MADE_COLUMNS: &str = "SELECT CASE WHEN w.is_whole THEN n.nspname || '.' || c.relname ELSE c.relname END, a.attname, \
+    CASE WHEN a.atttypid = 'uuid'::regtype THEN '' ELSE coalesce('nextval(' || \
     quote_literal(pg_get_serial_sequence(quote_ident(n.nspname) || '.' || quote_ident(c.relname), a.attname)) || '::regclass)', \
     pg_get_expr(d.adbin, d.adrelid)) END, (SELECT count(*) FROM pg_attribute b WHERE b.attrelid = a.attrelid AND b.attnum > 0 \
     AND b.attnum < a.attnum AND NOT b.attisdropped) \
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace \
     LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
+    CROSS JOIN (VALUES (true), (false)) w(is_whole) \
     WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema') \
-    AND (a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) LIKE '%nextval(%' OR a.atttypid = 'uuid'::regtype AND d.oid IS NOT NULL)";
+    AND (a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) LIKE '%nextval(%' OR a.atttypid = 'uuid'::regtype AND d.oid IS NOT NULL) \
+    ORDER BY pg_table_is_visible(c.oid) DESC";
 
-/// Columns that sequences fill, with the last numbers that these gave. A sequence is a table of one row, which only a query that names it reads; one of
-/// which each connection takes several numbers at once gives them in no order.
+/// Columns that sequences fill, with the last numbers that these gave and the first ones. A sequence is a table of one row, which only a query that
+/// names it reads; one of which each connection takes several numbers at once gives them in no order.
 const ID_COUNTERS: &str = "SELECT t.relname, t.attname, t.place, t.counter::regclass, CASE WHEN has_sequence_privilege(t.counter, 'SELECT') THEN \
     substring(query_to_xml('SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END AS v FROM ' || t.counter::regclass, \
-    false, true, '')::text from '<v>([0-9]+)</v>') END \
-    FROM (SELECT c.relname, a.attname, (SELECT count(*) FROM pg_attribute b WHERE b.attrelid = a.attrelid AND b.attnum > 0 \
+    false, true, '')::text from '<v>([0-9]+)</v>') END, q.seqstart, t.nspname, pg_table_is_visible(t.oid)::int \
+    FROM (SELECT c.oid, n.nspname, c.relname, a.attname, (SELECT count(*) FROM pg_attribute b WHERE b.attrelid = a.attrelid AND b.attnum > 0 \
     AND b.attnum < a.attnum AND NOT b.attisdropped) AS place, \
     coalesce(pg_get_serial_sequence(quote_ident(n.nspname) || '.' || quote_ident(c.relname), a.attname)::regclass::oid, \
     (SELECT p.refobjid FROM pg_depend p JOIN pg_class s ON s.oid = p.refobjid AND s.relkind = 'S' \

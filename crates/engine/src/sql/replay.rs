@@ -139,12 +139,17 @@ pub fn worked_ids<S: SqlServer>(
 
 /// The columns of `schema`, the current one of `admin`, that counters fill.
 fn counted_columns<S: SqlServer>(schema: &str, admin: &mut S::Admin) -> Vec<CountedColumn> {
-    let CounterWords { before, columns } = S::replay_words().counters;
+    let words = S::replay_words();
+    let CounterWords { before, columns, triggers } = words.counters;
     if let Some(before) = before {
         let _ = admin.query_rows(before); // what does not know it does not need it
     }
     let rows = admin.query_rows(columns).unwrap_or_default();
-    rows.into_iter().filter_map(|row| counted_column(schema, row)).collect()
+    let mut columns: Vec<CountedColumn> = rows.into_iter().filter_map(|row| counted_column(schema, row)).collect();
+    let bodies = admin.query_rows(triggers).unwrap_or_default().into_iter();
+    let bodies: Vec<String> = bodies.filter_map(|row| row.into_iter().next().flatten()).collect();
+    replay_sql::note_triggers(&mut columns, words.dialect, &bodies);
+    columns
 }
 
 /// The keys of which each copy in `recording` has values of its own, as the server has them now.

@@ -50,7 +50,8 @@ impl ReplayTally {
     pub fn facts(&self) -> Vec<Fact> {
         let results = self.results.as_ref().map_or_else(Vec::new, |results| results.facts());
         let order = self.order.as_ref().and_then(|order| order.fact());
-        let of_all = [self.ids.fact(), self.known.fact(), self.keys.fact(), order].into_iter().flatten();
+        let ids = [self.ids.fact(), self.ids.counters_fact()];
+        let of_all = ids.into_iter().chain([self.known.fact(), self.keys.fact(), order]).flatten();
         results.into_iter().chain(self.failures.facts()).chain(self.divergence.facts()).chain(of_all).collect()
     }
 }

@@ -6,18 +6,20 @@
 //! what takes the next number without telling it gets about the same.
 
 use crate::sql::replay_failures::without_values;
-use model::Fact;
+use model::{Fact, REPLAY_COUNTERS_FACT, REPLAY_IDS_FACT, ReplayCounters};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-use workload::replay_sql::{CountedColumn, RecordedAnswer, WorkedIds};
+use workload::replay_sql::{CountedColumn, FilledBy, RecordedAnswer, WorkedIds};
 
 /// How many ids were set, and why others were not.
 #[derive(Default)]
 pub struct ReplayIds {
     /// How they were worked out; empty if the log has them, or none are known.
     worked: String,
+    /// Where the counters stood at the beginning, if they were worked out.
+    counters: Option<ReplayCounters>,
     set: AtomicU64,
     refused: AtomicU64,
     /// The first refusal of the server.
@@ -29,8 +31,14 @@ impl ReplayIds {
     pub fn of(worked: Option<&WorkedIds>) -> ReplayIds {
         ReplayIds {
             worked: worked.map_or_else(String::new, |worked| format!("; {}", worked.told())),
+            counters: worked.map(WorkedIds::counters),
             ..ReplayIds::default()
         }
+    }
+
+    /// Where the counters of the copy stood at the beginning of the point; nothing if no ids were worked out.
+    pub fn counters_fact(&self) -> Option<Fact> {
+        self.counters.as_ref().map(|counters| Fact::new(REPLAY_COUNTERS_FACT, counters.to_string()))
     }
 
     pub fn count_set(&self) {
@@ -60,7 +68,7 @@ impl ReplayIds {
         let refused = if refused > 0 { format!(", {refused} refused: {why}") } else { String::new() };
         let worked = &self.worked;
         let is_told = set > 0 || !refused.is_empty() || !worked.is_empty();
-        is_told.then(|| Fact::new("replay_ids", format!("{set} set{refused}{worked}")))
+        is_told.then(|| Fact::new(REPLAY_IDS_FACT, format!("{set} set{refused}{worked}")))
     }
 }
 
@@ -99,21 +107,27 @@ impl SetIds {
 pub struct CounterWords {
     /// What a connection executes before; a server that does not know it refuses it.
     pub before: Option<&'static str>,
-    /// The query for the columns of the current schema that are filled by counters which count by one: tables, columns, their places from 0, counters, and
-    /// the last ids that these gave.
+    /// The query for the columns of the current schema that are filled by counters which count by one: tables, columns, their places from 0, counters,
+    /// the last ids that these gave, the first ones if they begin again, the schemas of the tables within a database, and 1 if they are found without.
     pub columns: &'static str,
+    /// The query for the bodies of the triggers of the current schema.
+    pub triggers: &'static str,
 }
 
 /// The column of `schema` that the server tells of in `row`; `None` if something of it is not known.
 pub fn counted_column(schema: &str, row: Vec<Option<String>>) -> Option<CountedColumn> {
-    let [table, column, place, counter, last] = <[Option<String>; 5]>::try_from(row).ok()?;
+    let [table, column, place, counter, last, start, namespace, visible] = <[Option<String>; 8]>::try_from(row).ok()?;
     Some(CountedColumn {
         schema: schema.to_owned(),
+        namespace: namespace?,
+        is_visible: visible? == "1",
         table: table?,
         column: column?,
         place: place?.parse().ok()?,
         counter: counter?,
         last: last?.parse().ok()?,
+        start: start?.parse().ok()?,
+        filled_by: FilledBy::Statements,
     })
 }
 
@@ -154,7 +168,7 @@ impl MadeColumns {
     pub fn with_ids(&self, text: &str, made: &str) -> Option<String> {
         let mut parts = made.split('\t');
         let column = parts.next()?;
-        let columns = self.0.get(&sql::inserted_table(text)?)?;
+        let columns = self.0.get(&inserted_table(text)?)?;
         let MadeColumn { by, place, .. } = columns.iter().find(|it| it.name == column)?;
         // What comes from a file is no SQL.
         let is_id = |id: &str| id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
@@ -166,9 +180,24 @@ impl MadeColumns {
     }
 }
 
+/// The table into which `text` inserts, with its schema if that is written.
+fn inserted_table(text: &str) -> Option<String> {
+    let table = sql::inserted_table(text)?;
+    let tokens = sql::tokens(text, sql::Dialect::Postgres).ok()?;
+    let schema = sql::insert_into(text, &tokens, sql::Dialect::Postgres)?.schema;
+    Some(schema.map_or_else(|| table.clone(), |schema| format!("{schema}.{table}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_with_its_schema_is_another_one() {
+        assert_eq!(inserted_table("INSERT INTO orders (a) VALUES (1)").as_deref(), Some("orders"));
+        assert_eq!(inserted_table("INSERT INTO s2.\"Orders\" (a) VALUES (1)").as_deref(), Some("s2.Orders"));
+        assert_eq!(inserted_table("SELECT 1"), None);
+    }
 
     #[test]
     fn an_id_that_is_taken_back_is_none_that_was_set() {
@@ -238,11 +267,13 @@ mod tests {
 
     #[test]
     fn a_column_of_which_the_server_does_not_tell_all_has_no_counter() {
-        let row = |words: [&str; 5]| words.map(|word| Some(word.to_owned())).to_vec();
-        let column = counted_column("shop", row(["orders", "id", "0", "orders_id_seq", "500"])).unwrap();
-        assert_eq!((column.schema.as_str(), column.place, column.last), ("shop", 0, 500));
+        let row = |words: [&str; 8]| words.map(|word| Some(word.to_owned())).to_vec();
+        let column = row(["orders", "id", "0", "orders_id_seq", "500", "1", "public", "1"]);
+        let column = counted_column("shop", column).unwrap();
+        assert_eq!((column.namespace.as_str(), column.is_visible), ("public", true));
+        assert_eq!((column.schema.as_str(), column.place, column.last, column.start), ("shop", 0, 500, 1));
         for last in ["-1", ""] {
-            assert_eq!(counted_column("shop", row(["orders", "id", "0", "orders_id_seq", last])), None);
+            assert_eq!(counted_column("shop", row(["orders", "id", "0", "orders_id_seq", last, "1", "", "1"])), None);
         }
         assert_eq!(counted_column("shop", vec![Some("orders".to_owned()), None]), None);
     }
@@ -255,7 +286,10 @@ mod tests {
         assert_eq!(ids.fact().unwrap().value, "1 set");
         ["no right", "another"].iter().for_each(|why| ids.count_refused(why));
         assert_eq!(ids.fact().unwrap().value, "1 set, 2 refused: no right");
-        let ids = ReplayIds { worked: "; worked out: 2".to_owned(), ..ReplayIds::default() };
+        assert_eq!(ids.counters_fact(), None);
+        let counters = Some(ReplayCounters { lasts: vec![("orders.id".to_owned(), 500)], behind: 0 });
+        let ids = ReplayIds { worked: "; worked out: 2".to_owned(), counters, ..ReplayIds::default() };
+        assert_eq!(ids.counters_fact(), Some(Fact::new("replay_counters", "orders.id 500")));
         assert_eq!(ids.fact().unwrap().value, "0 set; worked out: 2");
     }
 }

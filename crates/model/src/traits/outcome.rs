@@ -6,8 +6,9 @@ use super::replay::{RECORDED_FACT, RecordedContent, RecordedStarts, ReplayDiverg
 use crate::connections::{HoldOutcome, ListenBacklog};
 use crate::kind_plan::{KindPlan, REPLAY_PLAN_FACT};
 use crate::replay_facts::{
-    FailureMessage, KindResults, REPLAY_COMPARED_FACT, REPLAY_DIVERGENCE_FACT, REPLAY_FAILURES_FACT, REPLAY_KEYS_FACT,
-    REPLAY_ORDER_FACT, REPLAY_RESULTS_FACT, REPLAY_UNTOLD_FACT, TRIGGERED_FACT,
+    FailureMessage, KindResults, REPLAY_COMPARED_FACT, REPLAY_COUNTERS_FACT, REPLAY_DIVERGENCE_FACT,
+    REPLAY_FAILURES_FACT, REPLAY_IDS_FACT, REPLAY_KEYS_FACT, REPLAY_ORDER_FACT, REPLAY_RESULTS_FACT,
+    REPLAY_UNTOLD_FACT, TRIGGERED_FACT,
 };
 use crate::units::Nanos;
 use crate::variant::{StatementEffort, StatementResult};
@@ -96,6 +97,17 @@ pub struct PointOutcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedContent>,
 }
+
+/// The facts that tell of the divergence of a replay as a whole.
+const OF_DIVERGENCE: [&str; 7] = [
+    REPLAY_COMPARED_FACT,
+    REPLAY_UNTOLD_FACT,
+    TRIGGERED_FACT,
+    REPLAY_ORDER_FACT,
+    REPLAY_KEYS_FACT,
+    REPLAY_IDS_FACT,
+    REPLAY_COUNTERS_FACT,
+];
 
 /// The facts of a point in which another server answered: what the one that is measured reports of itself, and what the other one does.
 pub const OTHER_SERVER_FACTS: [&str; 2] = ["server.first", "server.other"];
@@ -208,10 +220,7 @@ impl PointOutcome {
             self.replay_plans.extend(KindPlan::from_text(text));
         } else if name.starts_with(REPLAY_FAILURES_FACT) {
             self.replay_failures.extend(FailureMessage::from_text(text));
-        } else if [REPLAY_COMPARED_FACT, REPLAY_UNTOLD_FACT, REPLAY_ORDER_FACT, REPLAY_KEYS_FACT].contains(&name)
-            || name.starts_with(REPLAY_DIVERGENCE_FACT)
-            || name == TRIGGERED_FACT
-        {
+        } else if OF_DIVERGENCE.contains(&name) || name.starts_with(REPLAY_DIVERGENCE_FACT) {
             self.replay_divergence.get_or_insert_default().learn(name, text);
         } else if let Some(name) = name.strip_prefix(RECORDED_FACT) {
             self.recorded.get_or_insert_default().learn(name, text);

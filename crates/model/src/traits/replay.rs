@@ -4,8 +4,8 @@
 //! compared.
 
 use crate::replay_facts::{
-    ComparedBy, KindDivergence, MovedKeys, REPLAY_COMPARED_FACT, REPLAY_KEYS_FACT, REPLAY_ORDER_FACT,
-    REPLAY_UNTOLD_FACT, RowOrder, TRIGGERED_FACT,
+    ComparedBy, KindDivergence, MovedKeys, REPLAY_COMPARED_FACT, REPLAY_COUNTERS_FACT, REPLAY_IDS_FACT,
+    REPLAY_KEYS_FACT, REPLAY_ORDER_FACT, REPLAY_UNTOLD_FACT, ReplayCounters, RowOrder, TRIGGERED_FACT,
 };
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,15 @@ pub struct ReplayDivergence {
     /// Those of them of which no value was moved.
     #[serde(default)]
     pub still_keys: Vec<String>,
+    /// How often the server was told an id.
+    #[serde(default)]
+    pub told_ids: u64,
+    /// How many ids the server had given when the point began, all counters together; `None` if no ids were worked out.
+    #[serde(default)]
+    pub given_ids: Option<u64>,
+    /// By how much lower ids are that sessions say, if the server had given these already.
+    #[serde(default)]
+    pub ids_behind: u64,
 }
 
 /// How punctually the requests of a recording began.
@@ -120,6 +129,13 @@ impl ReplayDivergence {
             let MovedKeys(keys) = MovedKeys::from_text(text);
             self.keys += keys.len() as u64;
             self.still_keys.extend(keys.into_iter().filter(|key| key.moved == 0).map(|key| key.name));
+        } else if name == REPLAY_IDS_FACT {
+            let told = text.split(' ').next().and_then(|count| count.parse().ok());
+            self.told_ids = self.told_ids.saturating_add(told.unwrap_or(0));
+        } else if name == REPLAY_COUNTERS_FACT {
+            let ReplayCounters { lasts, behind } = ReplayCounters::from_text(text);
+            self.given_ids = Some(lasts.into_iter().fold(0, |sum: u64, (_, last)| sum.saturating_add(last)));
+            self.ids_behind = behind;
         } else if let Some(kind) = KindDivergence::from_text(text) {
             self.compared = self.compared.saturating_add(kind.compared);
             self.diverged = self.diverged.saturating_add(kind.diverged());

@@ -255,7 +255,8 @@ mod tests {
     fn statements_that_failed_are_told_before_all_ratios() {
         let mut one = kinds(1, &[]);
         let message = ("Table 'shop.orders' doesn't exist".to_owned(), 1_000);
-        one.failed_replays[1] = Some(FailedReplay { failed: 1_000, sent: 20_000, message, has_keys: false });
+        one.failed_replays[1] =
+            Some(FailedReplay { failed: 1_000, sent: 20_000, message, has_keys: false, told_ids: 0 });
         let told = crate::wording::compared_sweep::answers(&one);
         assert_eq!(
             told[0],

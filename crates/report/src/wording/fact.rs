@@ -318,6 +318,10 @@ pub static FACTS: &[FactMeaning] = &[
         "how often the server was told which id to make, as the recorded one made it, and how ids were worked out that the log does not have",
     ),
     fact(
+        "replay_counters",
+        "the last ids that the server had given when the point began, of the columns into which the log inserts, and whether sessions say lower ones of theirs",
+    ),
+    fact(
         "replay_order",
         "how many statements name a row that another session wrote before, how many of them waited until it had and how long, how many did so in vain, and how many went ahead",
     ),

@@ -98,13 +98,21 @@ impl SqlRecording {
             builder.add(&Stretch { begin, width, shares, seed })?;
         }
         if builder.made.records.count() == 0 {
-            let text = format!("{} times its sessions are none; use a larger number", asked.times);
-            return Err(RecordingError::of_file(text));
+            return Err(RecordingError::of_file(self.no_sessions(asked.times)));
         }
         let in_first = self.numbers_within(Nanos(0), width)?.count() as f64;
         let times = builder.made.records.count() as f64 / in_first.max(1.0);
         builder.made.copies = Some(MadeCopies { times, begins, first_sessions });
         builder.finish().map(Arc::new)
+    }
+
+    /// That so many `times` the sessions are none.
+    fn no_sessions(&self, times: f64) -> String {
+        let rate = self.len() as f64 / self.length.as_secs_f64().max(f64::MIN_POSITIVE);
+        format!(
+            "{times} times its sessions are none, and it has {rate:.3} statements a second: use a larger `times`, or for a search a larger --rate-max, \
+             which is in statements a second"
+        )
     }
 
     /// The number of the copy that session number `session` is in, from 0.
@@ -336,7 +344,11 @@ mod tests {
         let mut whole = builder(&found).finish(false).unwrap();
         whole.keeps_sessions_whole = true;
         let copies = Copies { shift: Nanos(0), ..asked(1.7) };
-        assert_eq!(Arc::new(whole).copies(&copies).unwrap().sessions(), 2);
+        let whole = Arc::new(whole);
+        assert_eq!(whole.copies(&copies).unwrap().sessions(), 2);
+        let none = whole.copies(&asked(0.1)).unwrap_err().to_string();
+        assert!(none.contains("0.1 times its sessions are none"), "{none}");
+        assert!(none.ends_with("a larger --rate-max, which is in statements a second"), "{none}");
     }
 
     #[test]

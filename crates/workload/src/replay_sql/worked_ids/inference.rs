@@ -3,11 +3,15 @@
 //! In: what sessions did, by the times at which it began: INSERTs that take ids, and whole numbers that statements say. Out: the first id of each
 //! INSERT. A server gives ids one after the other, so an INSERT before which others have taken k has about the last id and k + 1. INSERTs overlap, so
 //! that is wrong by a few places; the next statements of the session say the right one: a number near to it that the session has not said before.
+//! The ids of one session ascend in the order of its INSERTs ([`matching`](super::matching)).
 //! Those of which nothing is said get the ids that are left, in the order of the log, in which lines stand by the ends of statements.
 //! Limits: what a session says is looked at for [`STATEMENTS`] statements. If so many ids were lost that no number is near, [`AGREEING`] INSERTs must
-//! agree on how many, by values of their own column. Of an INSERT of several rows, the number that is said first is the first id.
+//! agree on how many, by values of their own column. Of an INSERT of several rows, the lowest number that is said is the first id.
 
+use super::matching::{Wanted, ascending};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Range;
 
 /// So far from where it is expected an id may be, or as far as [`WIDE_ROWS`] of the largest INSERTs reach.
 const WINDOW: u64 = 64;
@@ -18,7 +22,7 @@ const SMALL_MAX: u64 = 256;
 const STATEMENTS: u8 = 20;
 /// So many of the numbers that a session said last are known.
 const KNOWN_MAX: usize = 128;
-/// So many sessions are known at once: 20 MB.
+/// So many sessions are known at once: 60 MB.
 const SESSIONS_MAX: usize = 20_000;
 /// Ids are expected where the middle one of the last so many was.
 const DEVIATIONS: usize = 9;
@@ -28,6 +32,8 @@ const AGREE_WITHIN: u64 = 16;
 /// So many INSERTs without an id near to where it is expected leave room for one elsewhere.
 const UNSEEN: u32 = 8;
 const FAR_MAX: usize = 32;
+/// So many numbers below those that are expected, and half of the last ones, must agree that the copy has counted further than the server had.
+const AGREEING_LOW: usize = 4;
 /// So many taken ids are known of a counter: those of all INSERTs that may overlap.
 const TAKEN_MAX: usize = 4_096;
 /// So far ahead ids are looked up that are no longer left.
@@ -42,43 +48,61 @@ pub(super) struct WorkedInsert {
     pub id_after: u32,
     /// How many it takes; 0 if that is not known.
     pub rows: u16,
-    /// The number of the column that has them.
-    pub column: u16,
+    /// What counts its ids: its place among the [`Numbering`]s.
+    pub numbering: u16,
+}
+
+/// A column whose ids a counter counts, until that is set.
+#[derive(Clone, Copy)]
+struct Numbering {
+    column: u16,
+    counter: usize,
 }
 
 /// A whole number in a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SaidNumber {
     pub value: u64,
-    /// The counter of the column that it is a value of, if it is of such a column.
-    pub counter: Option<usize>,
+    /// The number of the column that it is a value of, if it is one that a counter fills: several columns may have one counter.
+    pub column: Option<u16>,
 }
 
 /// All that is known while statements come.
 pub(super) struct Inference {
-    /// Of each column the number of its counter.
-    counter_of: Vec<usize>,
+    numberings: Vec<Numbering>,
+    /// Of each column the numbering of its next ids.
+    current: Vec<u16>,
     counters: Vec<Counter>,
     sessions: HashMap<u32, Session>,
     inserts: Vec<WorkedInsert>,
+    /// The lowest of the last ids before the recording.
+    lowest: u64,
 }
 
 /// What came of it.
 #[derive(Debug, Default)]
 pub(super) struct Inferred {
-    /// The inserts, by their places.
+    /// The inserts whose ids are known, by their places.
     pub inserts: Vec<WorkedInsert>,
+    /// Of each numbering the column, and the last id before.
+    pub numberings: Vec<(u16, u64)>,
     /// Of how many sessions say the id.
     pub said: usize,
     /// How many got one that was left.
     pub left: usize,
+    /// By how much the ids that sessions say are lower than those that were expected, if they are not above the last one before the recording.
+    pub behind: u64,
 }
 
 impl Inference {
     /// Of counters with these `lasts`, the last ids before the recording.
     pub(super) fn new(lasts: &[u64], counter_of: Vec<usize>) -> Inference {
         let counters = lasts.iter().map(|last| Counter { last: *last, ..Counter::default() }).collect();
-        Inference { counter_of, counters, sessions: HashMap::new(), inserts: Vec::new() }
+        let lowest = lasts.iter().copied().min().unwrap_or(0);
+        let numberings = (0..).zip(counter_of).map(|(column, counter)| Numbering { column, counter });
+        let numberings: Vec<Numbering> = numberings.collect();
+        let current = numberings.iter().map(|numbering| numbering.column).collect();
+        Inference { numberings, current, counters, sessions: HashMap::new(), inserts: Vec::new(), lowest }
     }
 
     /// How many INSERTs there are.
@@ -86,11 +110,11 @@ impl Inference {
         self.inserts.len()
     }
 
-    /// Whether one of `numbers` may be an id of which `session` has not said anything yet.
-    pub(super) fn is_waiting(&self, session: u32, mut numbers: impl Iterator<Item = u64>) -> bool {
-        let Some(state) = self.sessions.get(&session) else { return false };
-        let lowest = state.pending.iter().map(|pending| self.counters[pending.counter].last).min();
-        lowest.is_some_and(|lowest| numbers.any(|number| number > lowest))
+    /// Whether one of `numbers` may be an id of which `session` has not said anything yet, or one that was made since the recording began: of those it
+    /// counts of which column the session says them, also before it inserts.
+    pub(super) fn may_be_ids(&self, session: u32, mut numbers: impl Iterator<Item = u64>) -> bool {
+        let is_waiting = self.sessions.get(&session).is_some_and(|state| !state.pending.is_empty());
+        numbers.any(|number| is_waiting || number > self.lowest)
     }
 
     /// The next statement of `session` says `numbers`.
@@ -99,60 +123,97 @@ impl Inference {
         let (counters, inserts) = (&mut self.counters, &mut self.inserts);
         let Session { statements, known, pending } = self.sessions.entry(session).or_default();
         *statements += 1;
-        let first_said = |value: u64| known.iter().find(|(number, _)| *number == value).map(|(_, at)| *at);
-        let said: Vec<(SaidNumber, Option<u32>)> =
-            numbers.iter().map(|number| (*number, first_said(number.value))).collect();
-        let mut used = Vec::new();
-        // What fits several is the id that the session has learned last.
-        for pending in pending.iter_mut().rev() {
-            let is_new = |at: &Option<u32>| at.is_none_or(|at| at > pending.inserted_at);
-            let new = said.iter().filter(|(number, at)| is_new(at) && !used.contains(&number.value));
-            let new: Vec<SaidNumber> = new.map(|(number, _)| *number).collect();
-            pending.left -= 1;
-            match counters[pending.counter].look_for(pending, &new, inserts) {
-                Looked::Found(value) => {
-                    used.push(value);
-                    pending.left = 0;
-                }
-                Looked::Known => pending.left = 0,
-                Looked::Nothing => {}
+        let first_said = |said: &SaidNumber| {
+            // As a value of another column a number says nothing of this one.
+            let is_it = |known: &SaidNumber| known.value == said.value && said.column.is_none_or(|_| known == said);
+            known.iter().find(|(known, _)| is_it(known)).map(|(_, at)| *at)
+        };
+        let said: Vec<Said> =
+            numbers.iter().map(|number| Said { number: *number, first: first_said(number) }).collect();
+        pending.iter_mut().for_each(|pending| pending.left -= 1);
+        Looking { said: &said, pending, counters, inserts, used: Vec::new() }.find();
+        pending.retain(|pending| pending.left > 0 && inserts[pending.insert].id_after == 0);
+        for Said { number, .. } in said {
+            if known.iter().all(|(other, _)| *other != number) {
+                known.push_back((number, *statements));
             }
         }
-        pending.retain(|pending| pending.left > 0);
-        known.extend(said.iter().filter(|(_, at)| at.is_none()).map(|(number, _)| (number.value, *statements)));
         let many = known.len().saturating_sub(KNOWN_MAX);
         known.drain(..many);
     }
 
     /// The statement inserts so many `rows` with ids of `column`; `None` if their number is not known.
     pub(super) fn insert(&mut self, session: u32, text_place: u64, column: u16, rows: Option<u16>) {
-        let counter = self.counter_of[usize::from(column)];
+        let numbering = self.current[usize::from(column)];
+        let counter = self.numberings[usize::from(numbering)].counter;
         let insert = self.inserts.len();
         let rows = rows.unwrap_or(0);
-        self.inserts.push(WorkedInsert { text_place, id_after: 0, rows, column });
+        self.inserts.push(WorkedInsert { text_place, id_after: 0, rows, numbering });
         let state = self.sessions.entry(session).or_default();
-        state.pending.retain(|pending| pending.counter != counter);
         let known = &mut self.counters[counter];
         if rows == 0 {
+            // What the session says from now on may be its ids.
+            state.pending.retain(|pending| pending.counter != counter);
             known.unseen = UNSEEN;
             return;
         }
-        let (inserted_at, before) = (state.statements, known.counted);
-        state.pending.push(Pending { insert, counter, rows: rows.into(), before, inserted_at, left: STATEMENTS });
+        state.pending.push(Pending {
+            insert,
+            counter,
+            column,
+            rows: rows.into(),
+            before: known.counted,
+            ids: 0..u64::MAX,
+            inserted_at: state.statements,
+            left: STATEMENTS,
+        });
         known.counted += u64::from(rows);
         known.most_rows = known.most_rows.max(rows.into());
         known.unseen = known.unseen.saturating_add(1);
     }
 
+    /// The counter of `column` goes on behind `last`. Whether it can: there is an end to how often.
+    pub(super) fn set_counter(&mut self, column: u16, last: u64) -> bool {
+        let set = self.numberings[usize::from(self.current[usize::from(column)])].counter;
+        self.lowest = self.lowest.min(last);
+        if self.counters[set].counted == 0 && self.counters[set].unseen == 0 {
+            self.counters[set] = Counter { last, ..Counter::default() };
+            return true;
+        }
+        let is_of_counter =
+            |column: &u16| self.numberings[usize::from(self.current[usize::from(*column)])].counter == set;
+        let columns: Vec<u16> = (0..).take(self.current.len()).filter(is_of_counter).collect();
+        if self.numberings.len() + columns.len() > usize::from(u16::MAX) {
+            return false;
+        }
+        let counter = self.counters.len();
+        self.counters.push(Counter { last, ..Counter::default() });
+        for column in columns {
+            self.current[usize::from(column)] = self.numberings.len() as u16;
+            self.numberings.push(Numbering { column, counter });
+        }
+        true
+    }
+
+    /// Where the counter of `column` is about: the last id that INSERTs have taken.
+    pub(super) fn last_of(&self, column: u16) -> u64 {
+        let counter = &self.counters[self.numberings[usize::from(self.current[usize::from(column)])].counter];
+        (counter.last + counter.counted).saturating_add_signed(counter.deviations.middle())
+    }
+
     /// Those of which sessions do not say the id get what is left.
     pub(super) fn finish(self) -> Inferred {
-        let Inference { counter_of, mut inserts, .. } = self;
+        let Inference { numberings, counters, mut inserts, .. } = self;
         let said = inserts.iter().filter(|insert| insert.id_after > 0).count();
-        let counter = |insert: &WorkedInsert| counter_of[usize::from(insert.column)];
+        let counter = |insert: &WorkedInsert| numberings[usize::from(insert.numbering)].counter;
         inserts.sort_unstable_by_key(|insert| (counter(insert), insert.text_place));
         let left: usize = inserts.chunk_by_mut(|one, next| counter(one) == counter(next)).map(give_left).sum();
+        // One statement may take ids of several counters, of which one is known at most.
+        inserts.retain(|insert| insert.id_after > 0);
         inserts.sort_unstable_by_key(|insert| insert.text_place);
-        Inferred { inserts, said, left }
+        let numberings = numberings.iter().map(|it| (it.column, counters[it.counter].last)).collect();
+        let behind = counters.iter().map(|counter| counter.behind).max().unwrap_or(0);
+        Inferred { inserts, numberings, said, left, behind }
     }
 
     /// Forgets sessions if there are too many: first those that wait for nothing.
@@ -172,36 +233,187 @@ struct Session {
     /// How many statements it has sent.
     statements: u32,
     /// What it said last, and in which statement first: no id that the server makes later is among that.
-    known: VecDeque<(u64, u32)>,
-    /// Its INSERTs of which the id is not known, the last of each counter.
+    known: VecDeque<(SaidNumber, u32)>,
+    /// Its INSERTs of which the id is not known, in their order.
     pending: Vec<Pending>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Pending {
     /// Its number among all INSERTs.
     insert: usize,
     counter: usize,
+    column: u16,
     rows: u64,
     /// How many ids of the counter those before it have taken.
     before: u64,
+    /// Its ids are among these: between those of the session before and after it.
+    ids: Range<u64>,
     /// The statement of its session that it is.
     inserted_at: u32,
     /// So many more statements may say its id.
     left: u8,
 }
 
-/// What came of looking for an id.
-enum Looked {
-    /// It is this one.
-    Found(u64),
-    /// It was found before.
-    Known,
-    Nothing,
+/// A number in a statement, and in which statement of the session it was said first; `None` if it is this one.
+struct Said {
+    number: SaidNumber,
+    first: Option<u32>,
+}
+
+impl Said {
+    /// Whether the session had not said it before it inserted.
+    fn is_new_to(&self, pending: &Pending) -> bool {
+        self.first.is_none_or(|at| at > pending.inserted_at)
+    }
+}
+
+/// Why a number may be an id.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Evidence {
+    /// It is compared with the column itself.
+    Column,
+    /// It stands elsewhere.
+    Other,
+}
+
+/// The numbers of one counter that are ids of INSERTs of the session.
+struct Matched {
+    counter: usize,
+    /// The places of the INSERTs among those that are pending, and their first ids.
+    firsts: Vec<(usize, u64)>,
+    /// By how much the nearest is elsewhere than expected.
+    distance: u64,
+    /// The last INSERT.
+    last: usize,
+}
+
+/// One statement is looked at for ids.
+struct Looking<'a> {
+    said: &'a [Said],
+    pending: &'a mut [Pending],
+    counters: &'a mut [Counter],
+    inserts: &'a mut [WorkedInsert],
+    /// The numbers that are ids.
+    used: Vec<u64>,
+}
+
+impl Looking<'_> {
+    fn find(&mut self) {
+        if self.pending.is_empty() || self.said.is_empty() {
+            return;
+        }
+        // What is compared with the column itself says more than another number.
+        self.find_near(Evidence::Column);
+        self.find_near(Evidence::Other);
+        self.find_far();
+    }
+
+    fn is_found(&self, pending: &Pending) -> bool {
+        self.inserts[pending.insert].id_after > 0
+    }
+
+    /// What fits INSERTs of several counters is of the one that expects it most nearly, then of the last INSERT.
+    fn find_near(&mut self, evidence: Evidence) {
+        let mut counters: Vec<usize> = self.pending.iter().map(|pending| pending.counter).collect();
+        counters.sort_unstable();
+        counters.dedup();
+        while !counters.is_empty() {
+            let matched = counters.iter().filter_map(|counter| self.matched(*counter, evidence));
+            let Some(nearest) = matched.min_by_key(|it| (it.distance, Reverse(it.last))) else { return };
+            counters.retain(|counter| *counter != nearest.counter);
+            nearest.firsts.into_iter().for_each(|(at, first)| self.set(at, first));
+        }
+    }
+
+    /// The ids of the INSERTs of `counter` near to where they are expected; `None` if there are none.
+    fn matched(&self, counter: usize, evidence: Evidence) -> Option<Matched> {
+        let of_counter = &self.counters[counter];
+        let is_open = |at: &usize| self.pending[*at].counter == counter && !self.is_found(&self.pending[*at]);
+        let open: Vec<usize> = (0..self.pending.len()).filter(is_open).collect();
+        let wanted =
+            |at: &usize| Wanted { expected: of_counter.expected(&self.pending[*at]), rows: self.pending[*at].rows };
+        let wanted: Vec<Wanted> = open.iter().map(wanted).collect();
+        let mut said: Vec<&Said> = Vec::new();
+        for one in self.said {
+            let is_wanted = match evidence {
+                Evidence::Column => one.number.column.is_some(),
+                Evidence::Other => {
+                    let SaidNumber { value, column } = one.number;
+                    column.is_none() && value > SMALL_MAX && !self.used.contains(&value)
+                }
+            };
+            if is_wanted && said.iter().all(|other| other.number != one.number) {
+                said.push(one);
+            }
+        }
+        let numbers: Vec<u64> = said.iter().map(|one| one.number.value).collect();
+        let may_be = |insert: usize, number: usize| {
+            let (pending, one) = (&self.pending[open[insert]], said[number]);
+            let is_of_column = one.number.column.is_none_or(|column| column == pending.column);
+            is_of_column
+                && one.is_new_to(pending)
+                && of_counter.is_near(one.number.value, pending)
+                && of_counter.may_be(one.number.value, pending)
+        };
+        let pairs = ascending(&wanted, &numbers, may_be);
+        let distances = pairs.iter().map(|(insert, number)| numbers[*number].abs_diff(wanted[*insert].expected));
+        Some(Matched {
+            counter,
+            distance: distances.min()?,
+            last: pairs.iter().map(|(insert, _)| self.pending[open[*insert]].insert).max()?,
+            firsts: pairs.iter().map(|(insert, number)| (open[*insert], numbers[*number])).collect(),
+        })
+    }
+
+    /// The first id of the INSERT at this place is `first`.
+    fn set(&mut self, at: usize, first: u64) {
+        let Pending { insert, counter, rows, .. } = self.pending[at];
+        self.counters[counter].set(&self.pending[at], first, self.inserts);
+        self.used.push(first);
+        for other in self.pending.iter_mut().filter(|other| other.counter == counter) {
+            if other.insert < insert {
+                other.ids.end = other.ids.end.min(first);
+            } else {
+                other.ids.start = other.ids.start.max(first.saturating_add(rows));
+            }
+        }
+    }
+
+    /// Far from where ids are expected other numbers count in the same way: the ids of other tables. So only values of the column count there, for the
+    /// last INSERT with it.
+    fn find_far(&mut self) {
+        for at in 0..self.pending.len() {
+            let pending = &self.pending[at];
+            let is_last = self.pending[at + 1..].iter().all(|later| later.column != pending.column);
+            if !is_last || self.is_found(pending) {
+                continue;
+            }
+            let counter = &mut self.counters[pending.counter];
+            let expected = counter.expected(pending);
+            let is_far = |one: &&Said| {
+                let SaidNumber { value, column } = one.number;
+                let is_new = column == Some(pending.column) && one.is_new_to(pending) && !self.used.contains(&value);
+                is_new && value > expected && !counter.is_near(value, pending) && counter.may_be(value, pending)
+            };
+            let far: Vec<u64> = self.said.iter().filter(is_far).map(|one| one.number.value).collect();
+            let is_low = |one: &&Said| {
+                let SaidNumber { value, column } = one.number;
+                column == Some(pending.column) && one.is_new_to(pending) && value <= counter.last
+            };
+            let low: Vec<u64> = self.said.iter().filter(is_low).map(|one| one.number.value).collect();
+            low.into_iter().for_each(|value| counter.note_low(pending, value));
+            for value in far {
+                if counter.count_elsewhere(Far { pending: pending.clone(), value }, self.inserts) {
+                    break;
+                }
+            }
+        }
+    }
 }
 
 /// A number that may be the first id of an INSERT, if the server counts elsewhere.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Far {
     pending: Pending,
     value: u64,
@@ -219,6 +431,10 @@ struct Counter {
     far: VecDeque<Far>,
     /// How many INSERTs there were since an id was found.
     unseen: u32,
+    /// By how much the last numbers that are not above the last id were lower than expected.
+    low: VecDeque<u64>,
+    /// By how much ids are lower than expected, if these agreed.
+    behind: u64,
 }
 
 impl Counter {
@@ -227,33 +443,19 @@ impl Counter {
         self.last + pending.before + 1
     }
 
-    /// Looks for the id of an INSERT among `numbers`, which its session has not said before.
-    fn look_for(&mut self, pending: &Pending, numbers: &[SaidNumber], inserts: &mut [WorkedInsert]) -> Looked {
-        if inserts[pending.insert].id_after > 0 {
-            return Looked::Known;
-        }
-        let expected = self.counted_id(pending).saturating_add_signed(self.deviations.middle());
-        let window = window_of(self.most_rows);
-        let may_be = |number: &&SaidNumber| {
-            number.value > self.last
-                && number.counter.map_or(number.value > SMALL_MAX, |counter| counter == pending.counter)
-                && self.taken.is_free(number.value, pending.rows)
-        };
-        let is_near = |number: &&SaidNumber| number.value.abs_diff(expected) <= window;
-        // What is compared with the column itself says more than another number.
-        let near = numbers.iter().filter(may_be).filter(is_near).min_by_key(|number| number.counter.is_none());
-        if let Some(number) = near.copied() {
-            self.set(pending, number.value, inserts);
-            return Looked::Found(number.value);
-        }
-        // Far from there, other numbers count in the same way: the ids of other tables.
-        let is_far = |number: &&SaidNumber| number.counter.is_some() && number.value > expected;
-        let far: Vec<u64> = numbers.iter().filter(may_be).filter(is_far).map(|number| number.value).collect();
-        let found = far.into_iter().find(|value| {
-            let far = Far { pending: *pending, value: *value };
-            self.count_elsewhere(far, inserts)
-        });
-        found.map_or(Looked::Nothing, Looked::Found)
+    fn expected(&self, pending: &Pending) -> u64 {
+        self.counted_id(pending).saturating_add_signed(self.deviations.middle())
+    }
+
+    fn is_near(&self, value: u64, pending: &Pending) -> bool {
+        value.abs_diff(self.expected(pending)) <= window_of(self.most_rows)
+    }
+
+    /// Whether `value` may be the first id of an INSERT by the others that are known.
+    fn may_be(&self, value: u64, pending: &Pending) -> bool {
+        let is_counted = value > self.last && value - self.last <= u32::MAX.into();
+        let is_between = value >= pending.ids.start && value.saturating_add(pending.rows) <= pending.ids.end;
+        is_counted && is_between && self.taken.is_free(value, pending.rows)
     }
 
     /// Notes that the server may count elsewhere. Whether it does, because several INSERTs agree on it.
@@ -263,7 +465,7 @@ impl Counter {
             let differs = other.pending.insert != far.pending.insert && other.value != far.value;
             differs && deviation(other).abs_diff(deviation(&far)) <= AGREE_WITHIN
         };
-        let mut agreeing: Vec<Far> = self.far.iter().filter(agrees).copied().collect();
+        let mut agreeing: Vec<Far> = self.far.iter().filter(agrees).cloned().collect();
         agreeing.sort_by_key(|far| far.pending.insert);
         agreeing.dedup_by_key(|far| far.pending.insert);
         // A number that all sessions say is no id.
@@ -280,6 +482,21 @@ impl Counter {
         agreeing.push(far);
         agreeing.iter().for_each(|far| self.set(&far.pending, far.value, inserts));
         true
+    }
+
+    /// Notes a number that would be the id of an INSERT if the copy had not counted further than the recorded server before.
+    fn note_low(&mut self, pending: &Pending, value: u64) {
+        let behind = self.counted_id(pending).saturating_sub(value);
+        if self.unseen < UNSEEN || behind <= window_of(self.most_rows) {
+            return;
+        }
+        self.low.push_back(behind);
+        let many = self.low.len().saturating_sub(FAR_MAX);
+        self.low.drain(..many);
+        let agreeing = self.low.iter().filter(|other| other.abs_diff(behind) <= AGREE_WITHIN).count();
+        if agreeing >= AGREEING_LOW && 2 * agreeing >= self.low.len() {
+            self.behind = behind;
+        }
     }
 
     fn set(&mut self, pending: &Pending, first: u64, inserts: &mut [WorkedInsert]) {
@@ -449,31 +666,43 @@ mod tests {
         InsertsUnknown,
         /// It says a number.
         Says(u64),
-        /// It says a value of the column of the counter with this number.
-        SaysOf(u64, usize),
+        /// It sets the counter.
+        Sets(u64),
+        /// It says several numbers in one statement.
+        SaysAll(&'static [u64]),
+        /// It says a value of the column with this number.
+        SaysOf(u64, u16),
     }
-    use Did::{Inserts, InsertsUnknown, Says, SaysOf};
+    use Did::{Inserts, InsertsUnknown, Says, SaysAll, SaysOf, Sets};
 
     const LAST: u64 = 500;
 
     /// The ids of INSERTs of one counter, whose last one was 500, in the order of what sessions did; 0 for those that are not known.
     fn ids(did: &[(u32, Did)]) -> Vec<u64> {
-        inferred(did).inserts.iter().map(|it| if it.id_after > 0 { LAST + u64::from(it.id_after) } else { 0 }).collect()
+        let Inferred { inserts, numberings, .. } = inferred(did);
+        let places = (0..).zip(did).filter(|(_, (_, did))| matches!(did, Inserts(_) | InsertsUnknown));
+        let id = |place: u64| {
+            let insert = inserts.iter().find(|insert| insert.text_place == place);
+            insert.map_or(0, |it| numberings[usize::from(it.numbering)].1 + u64::from(it.id_after))
+        };
+        places.map(|(place, _)| id(place)).collect()
     }
 
     fn inferred(did: &[(u32, Did)]) -> Inferred {
         let mut inference = Inference::new(&[LAST, LAST], vec![0, 1]);
         for (place, (session, did)) in (0..).zip(did) {
             let said = match did {
-                Says(value) => vec![SaidNumber { value: *value, counter: None }],
-                SaysOf(value, counter) => vec![SaidNumber { value: *value, counter: Some(*counter) }],
-                Inserts(_) | InsertsUnknown => Vec::new(),
+                Says(value) => vec![SaidNumber { value: *value, column: None }],
+                SaysAll(values) => values.iter().map(|value| SaidNumber { value: *value, column: None }).collect(),
+                SaysOf(value, column) => vec![SaidNumber { value: *value, column: Some(*column) }],
+                Inserts(_) | InsertsUnknown | Sets(_) => Vec::new(),
             };
             inference.say(*session, &said);
             match did {
                 Inserts(rows) => inference.insert(*session, place, 0, Some(*rows)),
                 InsertsUnknown => inference.insert(*session, place, 0, None),
-                Says(_) | SaysOf(..) => {}
+                Sets(last) => assert!(inference.set_counter(0, *last)),
+                Says(_) | SaysAll(_) | SaysOf(..) => {}
             }
         }
         inference.finish()
@@ -501,6 +730,41 @@ mod tests {
     }
 
     #[test]
+    fn several_inserts_of_a_session_have_ids_in_their_order() {
+        let two = [(1, Inserts(1)), (1, Inserts(1))];
+        let then = |did: &[(u32, Did)]| ids(&[&two[..], did].concat());
+        assert_eq!(then(&[(1, SaysAll(&[501, 1, 1, 502, 2, 2]))]), [501, 502]);
+        assert_eq!(then(&[(1, SaysOf(501, 0))]), [501, 502], "the first one is said alone");
+        assert_eq!(then(&[(1, SaysOf(502, 0)), (1, SaysOf(501, 0))]), [501, 502]);
+        assert_eq!(then(&[(1, Says(504)), (1, Says(506))]), [501, 504], "it is below what came later");
+        // Another session took one in between.
+        let between = [(1, Inserts(1)), (2, Inserts(1)), (1, Inserts(1)), (1, SaysAll(&[503, 502])), (2, Says(501))];
+        assert_eq!(ids(&between), [502, 501, 503]);
+    }
+
+    #[test]
+    fn columns_with_one_counter_have_values_of_their_own() {
+        let mut inference = Inference::new(&[LAST], vec![0, 0]);
+        let of = |column: u16, values: &[u64]| -> Vec<SaidNumber> {
+            values.iter().map(|value| SaidNumber { value: *value, column: Some(column) }).collect()
+        };
+        let mut expected = Vec::new();
+        for turn in 0..40u64 {
+            let first = LAST + 1 + turn * 3;
+            let place = turn * 2;
+            inference.say(1, &[]);
+            inference.insert(1, place, 0, Some(2));
+            inference.say(1, &[]);
+            inference.insert(1, place + 1, 1, Some(1));
+            inference.say(1, &of(0, &[first, first + 1]));
+            inference.say(1, &of(1, &[first + 2]));
+            expected.extend([turn as u32 * 3 + 1, turn as u32 * 3 + 3]);
+        }
+        let found: Vec<u32> = inference.finish().inserts.iter().map(|insert| insert.id_after).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
     fn numbers_that_are_no_ids_are_no_evidence() {
         // Not above the last id, far away, said before the INSERT, of another column, taken.
         for other in [Says(500), Says(7), Says(9_000), Says(509), SaysOf(503, 1), Says(501)] {
@@ -511,18 +775,18 @@ mod tests {
         // A value of the column itself says more.
         let mut inference = Inference::new(&[LAST], vec![0]);
         inference.insert(1, 0, 0, Some(1));
-        let said = [(510, None), (501, Some(0))].map(|(value, counter)| SaidNumber { value, counter });
+        let said = [(510, None), (501, Some(0))].map(|(value, column)| SaidNumber { value, column });
         inference.say(1, &said);
         assert_eq!(inference.finish().inserts[0].id_after, 1);
     }
 
     #[test]
     fn a_small_number_is_an_id_if_it_is_said_of_its_column() {
-        let first_id = |counter: Option<usize>| {
+        let first_id = |column: Option<u16>| {
             let mut inference = Inference::new(&[0], vec![0]);
             inference.insert(1, 0, 0, Some(1));
-            inference.say(1, &[SaidNumber { value: 21, counter: None }]);
-            inference.say(1, &[SaidNumber { value: 2, counter }]);
+            inference.say(1, &[SaidNumber { value: 21, column: None }]);
+            inference.say(1, &[SaidNumber { value: 2, column }]);
             inference.finish().inserts[0].id_after
         };
         assert_eq!([first_id(None), first_id(Some(0))], [1, 2]);
@@ -533,7 +797,7 @@ mod tests {
         let mut inference = Inference::new(&[LAST, LAST], vec![0, 1]);
         inference.insert(1, 0, 0, Some(1));
         inference.insert(1, 1, 1, Some(1));
-        inference.say(1, &[SaidNumber { value: 502, counter: None }]);
+        inference.say(1, &[SaidNumber { value: 502, column: None }]);
         let ids: Vec<u32> = inference.finish().inserts.iter().map(|insert| insert.id_after).collect();
         assert_eq!(ids, [1, 2]);
     }
@@ -543,6 +807,18 @@ mod tests {
         // As a value of another counter's column first, then of its own.
         let did = [(1, Inserts(1)), (1, SaysOf(502, 1)), (1, SaysOf(502, 0)), (2, Inserts(1))];
         assert_eq!(ids(&did), [502, 501]);
+    }
+
+    #[test]
+    fn a_number_beside_its_column_is_an_id_unless_it_was_said_of_the_column_before() {
+        let after =
+            |said: Did| ids(&[(1, said), (1, Inserts(1)), (1, Says(503)), (1, SaysOf(503, 0)), (2, Inserts(1))]);
+        assert_eq!(after(Says(503)), [503, 501]);
+        assert_eq!(after(SaysOf(503, 1)), [503, 501]);
+        assert_eq!(after(SaysOf(503, 0)), [501, 502]);
+        // Several rows.
+        let several = [(1, Says(504)), (1, Inserts(2)), (1, SaysOf(504, 0)), (2, Inserts(2))];
+        assert_eq!(ids(&several), [504, 501]);
     }
 
     #[test]
@@ -584,10 +860,50 @@ mod tests {
     }
 
     #[test]
+    fn ids_that_the_copy_has_given_already_are_noticed() {
+        // Of a copy that has counted 300 further, and of one whose sessions read any old rows.
+        let behind = |said: fn(u64) -> u64| {
+            let turns = (0..40).flat_map(|nth| [(1, Inserts(1)), (1, SaysOf(said(nth), 0))]);
+            inferred(&turns.collect::<Vec<_>>()).behind
+        };
+        assert_eq!(behind(|nth| 201 + nth), 300);
+        assert_eq!(behind(|nth| 1 + nth * 7_919 % 400), 0);
+        assert_eq!(behind(|nth| 501 + nth), 0);
+        assert_eq!(behind(|nth| 480 - nth % 20), 0, "rows that were inserted a short time before");
+    }
+
+    #[test]
+    fn a_counter_that_is_set_goes_on_from_there() {
+        let did = [(1, Inserts(1)), (1, Sets(3_000)), (2, Inserts(2)), (1, Inserts(1)), (1, SaysOf(3_001, 0))];
+        assert_eq!(ids(&did), [501, 3_002, 3_001]);
+        // Below what was there, and before anything else.
+        assert_eq!(ids(&[(1, Inserts(2)), (1, Sets(0)), (1, Inserts(1)), (2, Inserts(1))]), [501, 1, 2]);
+        assert_eq!(ids(&[(1, Sets(90)), (1, Sets(70)), (1, Inserts(1))]), [71]);
+        assert_eq!(ids(&[(1, InsertsUnknown), (1, Sets(70)), (1, Inserts(1))]), [0, 71]);
+        // What an INSERT before it took is said behind it.
+        assert_eq!(ids(&[(1, Inserts(1)), (1, Sets(3_000)), (1, SaysOf(503, 0)), (1, Inserts(1))]), [503, 3_001]);
+    }
+
+    #[test]
+    fn a_counter_that_is_set_without_end_is_not_known_any_more() {
+        let mut inference = Inference::new(&[LAST, LAST], vec![0, 0]);
+        let mut set = 0;
+        loop {
+            inference.insert(1, set, 0, Some(1));
+            if !inference.set_counter(1, LAST + set) {
+                break;
+            }
+            set += 1;
+        }
+        assert_eq!(set, (u64::from(u16::MAX) - 2) / 2);
+        assert_eq!(inference.finish().numberings[2..4], [(0, LAST), (1, LAST)]);
+    }
+
+    #[test]
     fn sessions_without_end_take_no_memory_without_end() {
         let mut inference = Inference::new(&[0], vec![0]);
         for session in 0..2 * SESSIONS_MAX as u32 + 10 {
-            inference.say(session, &[SaidNumber { value: 7, counter: None }]);
+            inference.say(session, &[SaidNumber { value: 7, column: None }]);
             inference.insert(session, session.into(), 0, Some(1));
             assert!(inference.sessions.len() <= SESSIONS_MAX);
         }

@@ -1,17 +1,24 @@
 //! The ids that the recorded server made, of a recording that does not have them: worked out.
 //!
 //! In: a recording with writes, the columns that counters of the server fill, and the last id that each counter gave before. Out: [`WorkedIds`], which
-//! put the ids behind the statements as if the log had them. Limits: counters that count by one. The whole recording is read once more. An id takes 16
-//! bytes; of more than [`INSERTS_MAX`] INSERTs none is worked out. A stretch of a recording and its copies have the ids of the whole, and with
-//! fewer sessions they may have gaps.
+//! put the ids behind the statements as if the log had them. Limits: counters that count by one, of tables into which no trigger inserts. What takes
+//! ids within something else (WITH, MERGE, `nextval`) makes those behind it unknown, until sessions say them; what sets a counter is followed. The whole
+//! recording is read once more. An id takes 16 bytes; of more than [`INSERTS_MAX`] INSERTs none is worked out. A stretch of a recording and its copies
+//! have the ids of the whole, and with fewer sessions they may have gaps.
 
+mod counters;
 mod inference;
+mod matching;
 
+use super::RecordedAnswer;
 use super::recording::{ReadStatement, RecordedStatement, SqlRecording};
 use super::wanted::LogDialect;
+pub use counters::note_triggers;
+use counters::{Moved, ReadText, SchemaColumns, SchemaPath, Step};
 use inference::{Inference, Inferred, SaidNumber, WorkedInsert};
-use sql::{SaidValue, Token, TokenKind};
-use std::collections::{BTreeMap, HashMap};
+use model::ReplayCounters;
+use sql::{Token, TokenKind};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::io;
 
@@ -21,14 +28,24 @@ const INSERTS_MAX: usize = 10_000_000;
 const NUMBERS_MAX: usize = 64;
 /// Their numbers have two bytes.
 const COLUMNS_MAX: usize = 60_000;
-/// Words and signs before a number that is no value of a column.
-const BEFORE_OTHERS: [&str; 8] = ["limit", "offset", "interval", "+", "-", "*", "/", "%"];
+/// So many counters are told.
+const COUNTERS_MAX: usize = 100;
+/// So many tables are named.
+const TABLES_SHOWN: usize = 5;
+/// Words before a number that is no value of a column.
+const BEFORE_OTHERS: [&str; 3] = ["limit", "offset", "interval"];
+/// Signs between what is calculated.
+const CALCULATED: [&str; 6] = ["+", "-", "*", "/", "%", "||"];
 
 /// A column that a counter of the server fills.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedColumn {
     /// The schema of its table, or its database (PostgreSQL), on the copy.
     pub schema: String,
+    /// The schema of its table within that (PostgreSQL); empty if there is none.
+    pub namespace: String,
+    /// Whether a connection finds it without its schema.
+    pub is_visible: bool,
     pub table: String,
     pub column: String,
     /// Its place among the columns of its table, from 0.
@@ -37,17 +54,34 @@ pub struct CountedColumn {
     pub counter: String,
     /// The last id that it has given.
     pub last: u64,
+    /// The first one if it begins again.
+    pub start: u64,
+    pub filled_by: FilledBy,
+}
+
+/// What inserts into a table with a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilledBy {
+    Statements,
+    /// Triggers as well: the log does not have which ids they take.
+    Triggers,
 }
 
 /// What was worked out.
 #[derive(Debug)]
 pub struct WorkedIds {
     dialect: LogDialect,
-    /// The names of the columns, and the last ids before.
+    /// The names of the columns, and the last ids before, by the numberings.
     columns: Vec<(String, u64)>,
     inferred: Inferred,
+    /// The columns that the log's INSERTs fill, and the last ids before it.
+    lasts: Vec<(String, u64)>,
     /// How many INSERTs were counted.
     counted: usize,
+    /// The tables of the log into which triggers insert.
+    triggered: BTreeSet<String>,
+    /// Those whose schema is not known somewhere.
+    unsure: BTreeSet<String>,
 }
 
 impl WorkedIds {
@@ -73,16 +107,24 @@ impl WorkedIds {
             if read.made_bytes > 0 || read.answer.made_id.is_some_and(|id| id > 0) {
                 return Ok(None);
             }
-            pass.take(&statement, std::str::from_utf8(&text).map_err(io::Error::other)?);
+            pass.take(&statement, std::str::from_utf8(&text).map_err(io::Error::other)?, &read.answer);
             if pass.inference.count() > INSERTS_MAX {
                 break;
             }
         }
         let counted = pass.inference.count();
         let is_known = counted > 0 && counted <= INSERTS_MAX;
+        let (triggered, unsure) = (pass.triggered, pass.unsure);
+        let named = |number: &u16| {
+            let column = columns[usize::from(*number)];
+            (format!("{}.{}", column.table, column.column), column.last)
+        };
+        let lasts = pass.filled.iter().take(COUNTERS_MAX).map(named).collect();
         let inferred = if is_known { pass.inference.finish() } else { Inferred::default() };
-        let columns = columns.into_iter().map(|it| (it.column.clone(), it.last)).collect();
-        Ok(Some(WorkedIds { dialect, columns, inferred, counted }).filter(|_| counted > 0))
+        let named = |(column, last): &(u16, u64)| (columns[usize::from(*column)].column.clone(), *last);
+        let columns = inferred.numberings.iter().map(named).collect();
+        let is_told = counted > 0 || !triggered.is_empty();
+        Ok(Some(WorkedIds { dialect, columns, inferred, lasts, counted, triggered, unsure }).filter(|_| is_told))
     }
 
     /// How they were worked out, for people.
@@ -96,18 +138,30 @@ impl WorkedIds {
         if unknown > 0 {
             let _ = write!(told, ", {unknown} not");
         }
+        if !self.triggered.is_empty() {
+            let _ = write!(told, "; none of {}, into which triggers insert", listed(&self.triggered));
+        }
+        if !self.unsure.is_empty() {
+            let tables = listed(&self.unsure);
+            let _ = write!(
+                told,
+                "; none of {tables} where several schemas have a table of that name and the search path is not known"
+            );
+        }
         told
+    }
+
+    /// The last ids that the counters of the log's INSERTs had given before it.
+    pub fn counters(&self) -> ReplayCounters {
+        ReplayCounters { lasts: self.lasts.clone(), behind: self.inferred.behind }
     }
 
     /// Puts the ids of `statement` behind its `text`, or into its answer, as those of a capture are.
     pub(super) fn put(&self, statement: &RecordedStatement, text: &mut Vec<u8>, read: &mut ReadStatement) {
         let inserts = &self.inferred.inserts;
         let Ok(at) = inserts.binary_search_by_key(&statement.text_place(), |insert| insert.text_place) else { return };
-        let WorkedInsert { id_after, rows, column, .. } = inserts[at];
-        if id_after == 0 {
-            return;
-        }
-        let (name, last) = &self.columns[usize::from(column)];
+        let WorkedInsert { id_after, rows, numbering, .. } = inserts[at];
+        let (name, last) = &self.columns[usize::from(numbering)];
         let first = last + u64::from(id_after);
         match self.dialect {
             LogDialect::Mysql => read.answer.made_id = Some(first),
@@ -123,54 +177,61 @@ impl WorkedIds {
     }
 }
 
+/// The first ones of these tables.
+fn listed(tables: &BTreeSet<String>) -> String {
+    let shown: Vec<&str> = tables.iter().take(TABLES_SHOWN).map(String::as_str).collect();
+    let rest = tables.len() - shown.len();
+    shown.join(", ") + &if rest > 0 { format!(" and {rest} more") } else { String::new() }
+}
+
 /// Those of tables that have one such column, as far as there are numbers for them: which of several is meant is not known.
 fn unambiguous(columns: &[CountedColumn]) -> Vec<&CountedColumn> {
-    let mut of_tables: BTreeMap<(&str, &str), Vec<&CountedColumn>> = BTreeMap::new();
+    let mut of_tables: BTreeMap<(&str, &str, &str), Vec<&CountedColumn>> = BTreeMap::new();
     for column in columns {
-        of_tables.entry((column.schema.as_str(), column.table.as_str())).or_default().push(column);
+        let table = (column.schema.as_str(), column.namespace.as_str(), column.table.as_str());
+        of_tables.entry(table).or_default().push(column);
     }
     let single = of_tables.into_values().filter(|of_table| of_table.len() == 1).flatten();
     single.take(COLUMNS_MAX).collect()
-}
-
-/// The columns of one schema.
-#[derive(Default)]
-struct SchemaColumns {
-    columns: Vec<sql::ValueColumn>,
-    /// Their numbers among all, and those of their counters.
-    numbers: Vec<(u16, usize)>,
 }
 
 /// One pass over a recording.
 struct Pass<'a> {
     dialect: LogDialect,
     schemas: &'a [String],
-    columns: HashMap<&'a str, SchemaColumns>,
+    columns: HashMap<&'a str, SchemaColumns<'a>>,
     inference: Inference,
+    /// The tables into which statements insert, and triggers too.
+    triggered: BTreeSet<String>,
+    /// The tables of INSERTs of which it is not known in which of several schemas they are.
+    unsure: BTreeSet<String>,
+    /// Where sessions look for tables, if that counts.
+    paths: HashMap<u32, sql::SearchPath>,
+    /// The numbers of the columns that INSERTs fill.
+    filled: BTreeSet<u16>,
 }
 
 impl<'a> Pass<'a> {
     fn new(dialect: LogDialect, schemas: &'a [String], columns: &[&'a CountedColumn]) -> Pass<'a> {
-        let mut of_schemas: HashMap<&str, SchemaColumns> = HashMap::new();
+        let mut of_schemas: HashMap<&str, SchemaColumns<'_>> = HashMap::new();
         let mut counters: HashMap<(&str, &str), usize> = HashMap::new();
         let (mut lasts, mut counter_of) = (Vec::new(), Vec::new());
-        for (number, column) in (0..).zip(columns) {
+        for (number, column) in (0..).zip(columns.iter().copied()) {
             let counter = *counters.entry((column.schema.as_str(), column.counter.as_str())).or_insert_with(|| {
                 lasts.push(column.last);
                 lasts.len() - 1
             });
             counter_of.push(counter);
-            let of_schema = of_schemas.entry(column.schema.as_str()).or_default();
-            let (table, name) = (column.table.clone(), column.column.clone());
-            let (schema, also_in) = (None, Vec::new());
-            of_schema.columns.push(sql::ValueColumn { schema, also_in, table, column: name, place: column.place });
-            of_schema.numbers.push((number, counter));
+            of_schemas.entry(column.schema.as_str()).or_default().add(number, column);
         }
-        Pass { dialect, schemas, columns: of_schemas, inference: Inference::new(&lasts, counter_of) }
+        of_schemas.values_mut().for_each(SchemaColumns::find_usual);
+        let inference = Inference::new(&lasts, counter_of);
+        let (triggered, unsure, paths) = (BTreeSet::new(), BTreeSet::new(), HashMap::new());
+        Pass { dialect, schemas, columns: of_schemas, inference, triggered, unsure, paths, filled: BTreeSet::new() }
     }
 
     /// Takes up the next statement.
-    fn take(&mut self, statement: &RecordedStatement, text: &str) {
+    fn take(&mut self, statement: &RecordedStatement, text: &str, answer: &RecordedAnswer) {
         let dialect = self.dialect.sql();
         let Ok(tokens) = sql::tokens(text, dialect) else { return };
         let insert = sql::insert_into(text, &tokens, dialect);
@@ -182,31 +243,51 @@ impl<'a> Pass<'a> {
         let Some(here) = self.columns.get(schema) else { return };
         let session = statement.session;
         let numbers = numbers_in(text, &tokens);
-        let place = insert.as_ref().and_then(|insert| here.place_of(&insert.table, self.dialect));
-        let is_waiting = self.inference.is_waiting(session, numbers.iter().map(|(_, number)| *number));
-        let said = if place.is_some() || is_waiting {
-            sql::said_values(text, &tokens, dialect, None, &here.columns).values
+        let usual = here.usual.map(|name| [name.to_owned()]);
+        let path = usual.as_ref().map(|_| self.paths.entry(session).or_default());
+        let set = path.and_then(|path| {
+            if answer.failed == Some(true) {
+                path.follow_failed()
+            } else {
+                path.follow(text, &tokens)
+            }
+            path.schemas()
+        });
+        let path = set.map_or(SchemaPath::Usual, SchemaPath::These);
+        let places_of = |it: &sql::InsertInto| here.places_of(it.schema.as_deref(), &it.table, path, self.dialect);
+        let places = insert.as_ref().map(places_of).unwrap_or_default();
+        let may_be_ids = self.inference.may_be_ids(session, numbers.iter().map(|(_, number)| *number));
+        let said = if !places.is_empty() || may_be_ids {
+            let schemas = set.or_else(|| usual.as_ref().map(|names| &names[..]));
+            sql::said_values(text, &tokens, dialect, schemas, &here.columns).values
         } else {
             Vec::new()
         };
-        let counter = |token: usize| said.iter().find(|it| it.token == token).map(|it| here.numbers[it.column].1);
-        let said_numbers = numbers.iter().map(|(token, value)| SaidNumber { value: *value, counter: counter(*token) });
+        let column = |token: usize| said.iter().find(|it| it.token == token).map(|it| here.numbers[it.column]);
+        let said_numbers = numbers.iter().map(|(token, value)| SaidNumber { value: *value, column: column(*token) });
         self.inference.say(session, &said_numbers.collect::<Vec<_>>());
-        let (Some(insert), Some(place)) = (insert, place) else { return };
-        // MySQL makes an id in place of a 0.
-        let says_id = |it: &SaidValue| it.column == place && tokens[it.token].text(text) != "0";
-        if !said.iter().any(says_id) {
-            let rows = insert.rows.and_then(|rows| u16::try_from(rows).ok());
-            self.inference.insert(session, statement.text_place(), here.numbers[place].0, rows);
+        let read = ReadText { dialect: self.dialect, text, tokens: &tokens, said: &said, path };
+        self.triggered.extend(places.iter().filter_map(|place| here.triggered(*place)).map(str::to_owned));
+        self.unsure.extend(insert.as_ref().filter(|_| places.len() > 1).map(|insert| insert.table.clone()));
+        self.filled.extend(places.iter().map(|place| here.numbers[*place]));
+        for Moved { place, step } in here.steps(read, insert.as_ref(), &places) {
+            count_step(&mut self.inference, statement, here.numbers[place], step);
         }
     }
 }
 
-impl SchemaColumns {
-    /// The place of the column of `table`.
-    fn place_of(&self, table: &str, dialect: LogDialect) -> Option<usize> {
-        let is_same = |column: &sql::ValueColumn| dialect.sql().is_same_name(&column.table, table);
-        self.columns.iter().position(is_same)
+/// The counter of column `number` does what `statement` has it do.
+fn count_step(inference: &mut Inference, statement: &RecordedStatement, number: u16, step: Step) {
+    let is_above = |last: u64| last > inference.last_of(number);
+    let last = match step {
+        Step::Sets(last) => Some(last),
+        Step::SetsAbove(last) | Step::Raises(last) if is_above(last) => Some(last),
+        Step::Raises(_) => return,
+        Step::Takes(_) | Step::SetsAbove(_) => None,
+    };
+    let rows = if let Step::Takes(rows) = step { rows } else { None };
+    if !last.is_some_and(|last| inference.set_counter(number, last)) {
+        inference.insert(statement.session, statement.text_place(), number, rows);
     }
 }
 
@@ -215,13 +296,15 @@ fn numbers_in(text: &str, tokens: &[Token]) -> Vec<(usize, u64)> {
     let mut numbers = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).map_or("", |before| tokens[before].text(text));
+        let behind = tokens.get(at + 1).map_or("", |behind| behind.text(text));
         let written = token.text(text);
         let inside = match token.kind {
             TokenKind::Number => written,
             TokenKind::Text => written.trim_matches(['\'', '"']).trim_start_matches('{').trim_end_matches('}'),
             _ => continue,
         };
-        if BEFORE_OTHERS.iter().any(|other| other.eq_ignore_ascii_case(before)) {
+        let is_calculated = CALCULATED.iter().any(|sign| [before, behind].contains(sign));
+        if is_calculated || BEFORE_OTHERS.iter().any(|other| other.eq_ignore_ascii_case(before)) {
             continue;
         }
         let is_id = |number: &&str| number.bytes().all(|byte| byte.is_ascii_digit()) && !number.starts_with('0');
@@ -237,15 +320,18 @@ fn numbers_in(text: &str, tokens: &[Token]) -> Vec<(usize, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replay_sql::LogWanted;
     use crate::replay_sql::log_taker::{FoundStatement, LogTaker};
     use crate::replay_sql::recording::{Copies, RecordingBuilder};
-    use crate::replay_sql::{LogWanted, RecordedAnswer};
     use model::Nanos;
     use std::sync::Arc;
 
     fn column(table: &str, last: u64) -> CountedColumn {
         let counter = format!("{table}_seq");
-        CountedColumn { schema: "shop".into(), table: table.into(), column: "id".into(), place: 0, counter, last }
+        let (schema, table, column) = ("shop".to_owned(), table.to_owned(), "id".to_owned());
+        let filled_by = FilledBy::Statements;
+        let (namespace, is_visible) = (String::new(), true);
+        CountedColumn { schema, namespace, is_visible, table, column, place: 0, counter, last, start: 1, filled_by }
     }
 
     /// A recording of statements a second apart, with their sessions.
@@ -295,9 +381,131 @@ mod tests {
         let ids = worked(LogDialect::Postgres, &recording).unwrap();
         assert_eq!(put(&ids, &recording), ["id\t502", "id\t501", "id\t501\t502", "id\t503"]);
         assert_eq!(ids.told(), "worked out: 2 by what the sessions say later and 2 by the order of the log");
+        assert_eq!(ids.counters().to_string(), "lines.id 500, orders.id 500");
         let recording = recorded(LogDialect::Mysql, &FOUND, none);
         let ids = worked(LogDialect::Mysql, &recording).unwrap();
         assert_eq!(put(&ids, &recording), ["502", "501", "501", "503"]);
+    }
+
+    #[test]
+    fn inserts_of_one_session_before_any_of_its_ids_is_said_have_them_in_their_order() {
+        let found = [
+            ORDER,
+            ORDER,
+            "INSERT INTO lines (order_id, item, qty) VALUES (501, 1, 1), (502, 2, 2)",
+            "UPDATE orders SET total = 10 WHERE id = 501",
+            "UPDATE orders SET total = 20 WHERE id = 502",
+            ORDER,
+            ORDER,
+            "UPDATE orders SET state = 'a' WHERE id = 503",
+            "UPDATE orders SET state = 'b' WHERE id = 504",
+        ];
+        let recording = recorded(LogDialect::Postgres, &found.map(|text| ("a", text)), RecordedAnswer::default());
+        let ids = worked(LogDialect::Postgres, &recording).unwrap();
+        assert_eq!(put(&ids, &recording), ["id\t501", "id\t502", "id\t501\t502", "id\t503", "id\t504"]);
+        assert!(ids.told().starts_with("worked out: 4 by what the sessions say later and 1 "), "{}", ids.told());
+    }
+
+    #[test]
+    fn a_copy_that_has_the_rows_of_the_log_is_noticed() {
+        let orders =
+            (0..20).flat_map(|nth| [ORDER.to_owned(), format!("UPDATE orders SET total = 1 WHERE id = {}", 101 + nth)]);
+        let orders: Vec<String> = orders.collect();
+        let found: Vec<(&str, &str)> = orders.iter().map(|text| ("a", text.as_str())).collect();
+        let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
+        let counters = worked(LogDialect::Postgres, &recording).unwrap().counters();
+        assert_eq!(counters, ReplayCounters { lasts: vec![("orders.id".to_owned(), 500)], behind: 400 });
+    }
+
+    #[test]
+    fn a_table_into_which_triggers_insert_gets_no_ids() {
+        let mut columns = [column("orders", 500), column("lines", 500), column("quiet", 500)];
+        columns.iter_mut().skip(1).for_each(|column| column.filled_by = FilledBy::Triggers);
+        let lines = "INSERT INTO lines (order_id, qty) VALUES (501, 1)";
+        let found = [("a", ORDER), ("a", lines), ("a", "UPDATE lines SET qty = 2 WHERE id = 502"), ("a", ORDER)];
+        let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
+        let of = WorkedIds::of(&recording, LogDialect::Postgres, &["shop".to_owned()], &columns);
+        let ids = of.unwrap().unwrap();
+        assert_eq!(put(&ids, &recording), ["id\t501", "id\t502"]);
+        let told = "worked out: 1 by what the sessions say later and 1 by the order of the log; none of lines, into which triggers insert";
+        assert_eq!(ids.told(), told);
+    }
+
+    #[test]
+    fn ids_are_not_known_behind_what_takes_an_unknown_number_of_them() {
+        let merge = "MERGE INTO orders USING (VALUES (5)) n(i) ON orders.id = n.i WHEN NOT MATCHED THEN INSERT (total) VALUES (1)";
+        let with = "WITH x AS (INSERT INTO orders (customer) VALUES (1) RETURNING id) SELECT id FROM x";
+        let own = "INSERT INTO orders (id, customer) VALUES (nextval('orders_seq'), 1)";
+        for (between, expected) in [
+            (merge, &["id\t501", "id\t504"][..]),
+            (with, &["id\t501", "id\t504"]),
+            ("SELECT nextval('orders_seq')", &["id\t501", "id\t504"]),
+            (own, &["id\t501", "id\t502", "id\t503", "id\t504"]),
+        ] {
+            let found =
+                [ORDER, between, ORDER, ORDER, "UPDATE orders SET total = 1 WHERE id = 504"].map(|text| ("a", text));
+            let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
+            let ids = worked(LogDialect::Postgres, &recording).unwrap();
+            assert_eq!(put(&ids, &recording), expected, "{between}");
+        }
+    }
+
+    #[test]
+    fn a_table_is_that_of_the_schema_that_is_written_or_of_the_search_path() {
+        let of = |namespace: &str, last: u64| {
+            let (namespace, is_visible, counter) =
+                (namespace.to_owned(), namespace == "public", format!("{namespace}.orders_seq"));
+            CountedColumn { namespace, is_visible, counter, ..column("orders", last) }
+        };
+        let columns = [of("s2", 90), of("public", 500)];
+        let made = |found: &[(&str, &str)]| {
+            let recording = recorded(LogDialect::Postgres, found, RecordedAnswer::default());
+            let ids = WorkedIds::of(&recording, LogDialect::Postgres, &["shop".to_owned()], &columns).unwrap().unwrap();
+            (put(&ids, &recording), ids.told())
+        };
+        let (in_s2, update) =
+            ("INSERT INTO s2.orders (customer) VALUES (7)", "UPDATE s2.orders SET total = 1 WHERE id = 92");
+        let (ids, told) = made(&[("a", ORDER), ("a", in_s2), ("b", in_s2), ("a", update), ("b", ORDER)]);
+        assert_eq!(ids, ["id\t501", "id\t92", "id\t91", "id\t502"]);
+        assert!(told.ends_with("3 by the order of the log"), "{told}");
+        let (ids, _) = made(&[("a", "SET search_path = \"$user\", public"), ("a", ORDER)]);
+        assert_eq!(ids, ["id\t501"]);
+        let (ids, _) = made(&[("a", "SET search_path TO s2, public"), ("b", ORDER), ("a", ORDER), ("b", ORDER)]);
+        assert_eq!(ids, ["id\t501", "id\t91", "id\t502"]);
+        // Nobody finds one without its schema.
+        let columns = [of("s2", 90), of("s3", 500)];
+        let recording = recorded(LogDialect::Postgres, &[("a", ORDER), ("a", in_s2)], RecordedAnswer::default());
+        let ids = WorkedIds::of(&recording, LogDialect::Postgres, &["shop".to_owned()], &columns).unwrap().unwrap();
+        assert!(put(&ids, &recording).is_empty(), "it may have been that table");
+        let told = "; none of orders where several schemas have a table of that name and the search path is not known";
+        assert!(ids.told().ends_with(told), "{}", ids.told());
+    }
+
+    #[test]
+    fn ids_go_on_where_a_statement_sets_their_counter() {
+        for (set, expected) in [
+            ("SELECT setval('orders_seq', 3000)", ["id\t501", "id\t3001", "id\t3003"]),
+            ("TRUNCATE orders RESTART IDENTITY", ["id\t501", "id\t1", "id\t3"]),
+        ] {
+            let of_lines = "INSERT INTO lines (order_id, qty) SELECT 1, 2";
+            let own = "INSERT INTO orders (id, customer) VALUES (nextval('orders_seq'), 1)";
+            let found = [ORDER, set, of_lines, ORDER, own, ORDER].map(|text| ("a", text));
+            let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
+            let made = put(&worked(LogDialect::Postgres, &recording).unwrap(), &recording);
+            assert_eq!([&made[0], &made[1], &made[3]], expected, "{set}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_was_said_of_another_column_may_be_an_id() {
+        let of = |said: &'static str| {
+            let update = "UPDATE orders SET total = 1 WHERE id = 501";
+            let found = [("b", said), ("a", ORDER), ("b", ORDER), ("b", update)];
+            let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
+            put(&worked(LogDialect::Postgres, &recording).unwrap(), &recording)
+        };
+        assert_eq!(of("SELECT 1 FROM orders WHERE customer = 501"), ["id\t502", "id\t501"]);
+        assert_eq!(of("SELECT 1 FROM orders WHERE id = 501"), ["id\t501", "id\t502"]);
     }
 
     #[test]
@@ -318,7 +526,7 @@ mod tests {
         let reads = [("a", "SELECT 1"), ("a", "INSERT INTO others (a) VALUES (1)")];
         let reads = recorded(LogDialect::Mysql, &reads, RecordedAnswer::default());
         assert!(worked(LogDialect::Mysql, &reads).is_none());
-        // Two columns of one table, or of two tables of one name.
+        // Two columns of one table.
         let twice = [column("orders", 500), column("orders", 9)];
         let recording = recorded(LogDialect::Postgres, &FOUND, RecordedAnswer::default());
         let none = WorkedIds::of(&recording, LogDialect::Postgres, &["shop".to_owned()], &twice).unwrap();
@@ -341,6 +549,9 @@ mod tests {
             found.into_iter().map(|(_, number)| number).collect::<Vec<u64>>()
         };
         assert_eq!(numbers("SELECT 5, '6', 7.5, 'a8', t9 FROM t WHERE id = ANY ('{10, 11}') LIMIT 12"), [5, 6, 10, 11]);
-        assert_eq!(numbers("UPDATE t SET n = n + 5, d = '2026-11-28', p = '0049' WHERE id IN (6,7)"), [6, 7]);
+        assert_eq!(
+            numbers("UPDATE t SET n = n + 5, m = 8 * m, d = '2026-11-28', p = '0049' WHERE id IN (6,7)"),
+            [6, 7]
+        );
     }
 }
