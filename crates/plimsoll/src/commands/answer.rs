@@ -67,11 +67,6 @@ mod tests {
         assert_eq!(whereabouts(file, None, true), "Run file: r/a b.plimsoll");
         assert_eq!(whereabouts(file, Some(Path::new("r/report.html")), true), "Report: r/report.html");
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn an_error_is_known_again_in_the_answer() {
