@@ -85,18 +85,21 @@ fn syncs(io: &IoWork) -> Option<&'static str> {
     (io.read_share < 1.0).then_some(if io.syncs { "writes synced" } else { "nothing synced" })
 }
 
+/// What is said of commits, by the word of the durability that a server has by its own settings.
+const COMMITS: [(&str, &str); 3] = [
+    ("disk", "synced to disk"),
+    ("os", "handed to the operating system"),
+    ("none", "acknowledged before they are written"),
+];
+
 /// The durability as its parameter's phrase has it. A server that plimsoll did not start has one by its own settings, if these can be read.
 fn durability_words(point: &PointAnalysis) -> Option<String> {
-    let word = durability(point).filter(|word| ["disk", "os", "none"].contains(word))?;
-    let Some(setting) = point.settings.used().find(|setting| setting.name == DURABILITY) else {
-        let when = match word {
-            "disk" => "synced to disk",
-            "os" => "handed to the operating system",
-            _ => "acknowledged before they are written",
-        };
-        return Some(format!("commits {when} (the server's setting)"));
-    };
-    Some(setting.phrase.clone().unwrap_or_else(|| format!("durability {word}")))
+    let durability = durability(point)?;
+    let (word, when) = COMMITS.iter().find(|(word, _)| *word == durability)?;
+    Some(match point.settings.used().find(|setting| setting.name == DURABILITY) {
+        None => format!("commits {when} (the server's setting)"),
+        Some(setting) => setting.phrase.clone().unwrap_or_else(|| format!("durability {word}")),
+    })
 }
 
 /// The data set that was used, and how far it is from what was made.

@@ -361,7 +361,7 @@ fn costs(draws: &mut Draws) -> RunData {
             point.trial.workload.name = "connect".into();
             point.trial.target.params = word("via", name);
             point.traits.work.hold = Some(HoldKind::Connections);
-            let error = Some("ERROR 1040 (max_connections=60): too many ".repeat(9));
+            let error = Some("ERROR 1040 (08004): too many ".repeat(9));
             point.traits.outcome.hold = Some(HoldOutcome { reached: 57, error, ..HoldOutcome::default() });
         }
     });

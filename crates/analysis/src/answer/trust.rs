@@ -548,7 +548,7 @@ mod tests {
 
     #[test]
     fn a_drain_that_the_table_does_not_show_is_named() {
-        let analysis = of(vec![quiet(), quiet(), drain(&[0, 0, 1]), Simulation::counts(&[20_000; 3])]);
+        let analysis = of(vec![quiet(), quiet(), drain(&[2_000; 20]), Simulation::counts(&[20_000; 3])]);
         let rows = RepeatRows::from_analysis(&analysis).analysis;
         let run = AskedRun { analysis: &analysis, rows: &rows };
         let told = |table: Option<&AnswerTable>| validity(&run, common_weakness(&run, None), table).unwrap_or_default();

@@ -29,6 +29,9 @@ pub const CPUS: &str = "cpus";
 
 /// The name by which engines call how safe a commit is.
 pub const DURABILITY: &str = "durability";
+
+/// The parameter that names a question of a user's own statements.
+const QUESTION: &str = "question";
 /// The name of the setting for the number of instances that run at once.
 pub const INSTANCES: &str = "instances";
 
@@ -399,7 +402,7 @@ impl Setting {
 
     /// Whether its word is a name that the user chose: of a configuration file, or of a question.
     pub(crate) fn is_named_by_user(&self) -> bool {
-        self.declared == Some(ParamRole::ConfigFile) || self.name == "question"
+        self.declared == Some(ParamRole::ConfigFile) || self.name == QUESTION
     }
 
     /// A parameter of the workload that declares `role` and has an effect.

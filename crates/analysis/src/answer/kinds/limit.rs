@@ -282,10 +282,10 @@ fn seen_above(search: &SearchAnalysis, criterion: Criterion) -> Option<(&ProbeAn
     Some((probe, probe.offered_per_s()?, seen))
 }
 
-/// `Near 1,180 per second it is undecided: p99 11.2 ms at 1.18k, and kept at 1.19k.`, if a rate as high as `per_s`, the lowest that missed the
+/// `Near 1,180 per second it is undecided: p99 11.2 ms at 1.18k, and kept at 1.19k.`, if a higher rate than `per_s`, the lowest that missed the
 /// objective, kept it.
 fn contradicted(search: &SearchAnalysis, per_s: f64) -> Option<Claim> {
-    let kept = search.highest_kept()?.offered_per_s().filter(|kept| *kept >= per_s)?;
+    let kept = search.highest_kept()?.offered_per_s().filter(|kept| *kept > per_s && count(*kept) != count(per_s))?;
     let (near, missed) = (spoken_rate(search, per_s), cell_above(search)?.text);
     let sentence = format!("Near {near} it is undecided: {missed}, and kept at {}.", count(kept));
     Some(Claim::new(ClaimKind::Caution, sentence))
