@@ -1,8 +1,8 @@
 //! Into which table a statement inserts, and how many rows.
 //!
 //! In: a statement that was split. Out: its table and the number of its rows, each of which takes an id if the server makes one. Limits: INSERT,
-//! REPLACE and COPY from the client; what inserts within something else (WITH, a call) is not seen. Rows that conflict with others count as all do:
-//! they take an id, too.
+//! REPLACE and COPY from the client, also behind `SET STATEMENT .. FOR` of MariaDB; what inserts within something else (WITH, a call) is not seen. Rows
+//! that conflict with others count as all do: they take an id, too.
 
 use crate::lexer::Token;
 use crate::reading::Dialect;
@@ -22,14 +22,18 @@ pub struct InsertInto {
 /// Words between the verb and the table.
 const BEFORE_TABLE: [&str; 5] = ["low_priority", "delayed", "high_priority", "ignore", "into"];
 
+/// Words behind rows that are not the rows which are inserted.
+const BEHIND_ROWS: [&str; 7] = ["union", "except", "intersect", "order", "limit", "offset", "fetch"];
+
 /// What `text`, which was split into `tokens`, inserts; `None` if it begins as no statement that inserts.
 pub fn insert_into(text: &str, tokens: &[Token], dialect: Dialect) -> Option<InsertInto> {
     let split = SplitText { text, tokens, dialect };
-    let is_copy = split.is_word(0, &["copy"]);
-    if !is_copy && !split.is_word(0, &["insert", "replace"]) {
+    let verb = verb_at(text, tokens, dialect);
+    let is_copy = split.is_word(verb, &["copy"]);
+    if !is_copy && !split.is_word(verb, &["insert", "replace"]) {
         return None;
     }
-    let mut at = 1;
+    let mut at = verb + 1;
     while split.is_word(at, &BEFORE_TABLE) {
         at += 1;
     }
@@ -40,6 +44,15 @@ pub fn insert_into(text: &str, tokens: &[Token], dialect: Dialect) -> Option<Ins
         return reads.then_some(InsertInto { schema, table, rows: None });
     }
     Some(InsertInto { schema, table, rows: rows_behind(&split, behind).filter(|_| !has_several) })
+}
+
+/// The number of the token with which what `text` does begins, which was split into `tokens`: that behind FOR if it sets variables for one statement.
+pub fn verb_at(text: &str, tokens: &[Token], dialect: Dialect) -> usize {
+    let is_word = |at: usize, word: &str| tokens.get(at).is_some_and(|token| token.is_word(text, &[word]));
+    if dialect == Dialect::Postgres || !is_word(0, "set") || !is_word(1, "statement") {
+        return 0;
+    }
+    (2..tokens.len()).find(|at| is_word(*at, "for")).map_or(0, |at| at + 1)
 }
 
 /// How many rows are inserted by what is behind the name of the table, which ends before `at`.
@@ -65,7 +78,7 @@ fn rows_behind(split: &SplitText<'_>, mut at: usize) -> Option<usize> {
         rows += 1;
         at = split.behind_bracket(at)?;
         if !split.is_sign(at, ",") {
-            return Some(rows);
+            return Some(rows).filter(|_| !split.is_word(at, &BEHIND_ROWS));
         }
     }
 }
@@ -95,6 +108,8 @@ mod tests {
             ("INSERT INTO t (a) SELECT 1", "t", None),
             ("INSERT INTO t (SELECT 1)", "t", None),
             ("INSERT INTO t (a) VALUES (1); INSERT INTO t (a) VALUES (2)", "t", None),
+            ("INSERT INTO t (a) VALUES (1) UNION ALL SELECT 2", "t", None),
+            ("INSERT INTO t (a) VALUES (1), (2) LIMIT 1", "t", None),
             ("INSERT INTO t (a", "t", None),
             ("COPY t (a) FROM STDIN", "t", None),
         ] {
@@ -104,6 +119,12 @@ mod tests {
             ("INSERT IGNORE INTO `Shop`.`T` () VALUES (), ()", "Shop.T", Some(2)),
             ("REPLACE low_priority t SET a = 1, b = 2", "t", Some(1)),
             ("INSERT t VALUE (1) ON DUPLICATE KEY UPDATE a = VALUES(a)", "t", Some(1)),
+            (
+                "SET STATEMENT max_statement_time = 5, sort_buffer_size = 1 FOR INSERT INTO t (a) VALUES (1), (2)",
+                "t",
+                Some(2),
+            ),
+            ("set statement lock_wait_timeout=1 for replace into t (a) select 1", "t", None),
         ] {
             assert_eq!(inserts(text, Mysql), Some((table.to_owned(), rows)), "{text}");
         }
@@ -113,6 +134,9 @@ mod tests {
     fn what_inserts_nothing_has_no_rows() {
         for text in ["SELECT 1", "UPDATE t SET a = 1", "COPY t TO STDOUT", "INSERT", "INSERT INTO", ""] {
             assert_eq!(inserts(text, Postgres), None, "{text}");
+        }
+        for text in ["SET STATEMENT a = 1 FOR UPDATE t SET a = 1", "SET STATEMENT a = 1", "SET @insert = 1"] {
+            assert_eq!(inserts(text, Mysql), None, "{text}");
         }
     }
 }

@@ -321,9 +321,10 @@ impl RecordingBuilder {
     /// it does not get the one of a statement before it.
     fn kept_answer(&mut self, found: &FoundStatement<'_>, lexed: &Lexed) -> RecordedAnswer {
         let (text, answer) = (without_end(found.text), found.answer);
+        let is_verb = |verb: &sql::Token| verb.is_word(text, &["insert", "replace", "call", "execute"]);
         let may_insert = self.wanted.writes
             && self.dialect == LogDialect::Mysql
-            && lexed.tokens.first().is_some_and(|first| first.is_word(text, &["insert", "replace", "call", "execute"]));
+            && lexed.tokens.get(sql::verb_at(text, &lexed.tokens, self.dialect.sql())).is_some_and(is_verb);
         let made = answer.made_id.filter(|id| may_insert && *id > 0);
         let made = made.and_then(|id| self.table_ids.made(found.schema, text, &lexed.tokens, id, answer.affected));
         let made_id = may_insert.then(|| made.unwrap_or(0));
@@ -818,6 +819,7 @@ mod tests {
             recording.read_text(&recording.statement(0).unwrap(), &mut Vec::new()).unwrap().answer.made_id
         };
         assert_eq!(kept(true, "INSERT INTO t (c) VALUES (1), (2)", 2), Some(7));
+        assert_eq!(kept(true, "SET STATEMENT lock_wait_timeout = 5 FOR INSERT INTO t (c) VALUES (1)", 1), Some(7));
         assert_eq!(kept(true, "UPDATE t SET id = last_insert_id(7)", 1), None);
         assert_eq!(kept(false, "SELECT 1", 0), None);
         let mut sent = RecordingBuilder::new(LogDialect::Mysql, &LogWanted { writes: true, ..LogWanted::default() });

@@ -306,6 +306,12 @@ mod tests {
             ("TRUNCATE orders", "orders Sets(100)"),
             ("INSERT INTO orders (id, a) VALUES (9000, 1), ('9001', 1)", "orders Raises(9001)"),
             ("INSERT INTO orders (id, a) VALUES (0, 1)", "orders Takes(Some(1))"),
+            (
+                "SET STATEMENT max_statement_time = 5 FOR INSERT INTO orders (a) VALUES (1), (2)",
+                "orders Takes(Some(2))",
+            ),
+            ("SET STATEMENT max_statement_time = 5 FOR INSERT INTO orders (id) VALUES (9000)", "orders Raises(9000)"),
+            ("SET STATEMENT max_statement_time = 5 FOR INSERT INTO orders (a) SELECT 1", "orders Takes(None)"),
         ] {
             assert_eq!(steps(text, LogDialect::Mysql), expected, "{text}");
         }
