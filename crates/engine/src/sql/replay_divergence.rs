@@ -3,7 +3,8 @@
 //! In: the recorded answer and the new one, of one statement after the other, from all clients. Out: a fact with what the log has to compare with,
 //! and one for each kind. Limits: rows are compared by their number. If a log does not say whether a statement failed, one that fails now
 //! agrees with it if it had no rows. One that failed because its transaction had been aborted is compared if it fails. An UPDATE of a client that
-//! asked for the rows that it finds, in place of those that it changes, agrees if it changes all that it finds, or none.
+//! asked for the rows that it finds, in place of those that it changes, agrees if it changes all that it finds, or none. An id that was worked out is
+//! compared with nothing.
 
 use super::row_tally::Answered;
 use model::{ComparedBy, Fact, KindDivergence, OpKind, REPLAY_COMPARED_FACT, REPLAY_DIVERGENCE_FACT};
@@ -115,7 +116,7 @@ impl KindCounts {
 }
 
 fn divergence_of(recorded: &RecordedAnswer, now: Option<&Answered>) -> Option<Divergence> {
-    let RecordedAnswer { failed, sent, affected, made_id, .. } = *recorded;
+    let RecordedAnswer { failed, sent, affected, made_id, is_worked_out, .. } = *recorded;
     let Some(now) = now else {
         let had_rows = [sent, affected].into_iter().flatten().any(|rows| rows > 0);
         return (!failed.unwrap_or(!had_rows)).then_some(Divergence::Failed);
@@ -131,7 +132,7 @@ fn divergence_of(recorded: &RecordedAnswer, now: Option<&Answered>) -> Option<Di
         return Some(Divergence::Changed);
     }
     // The id that INSERT .. RETURNING has made is in its rows, and a replay does not read the values of rows.
-    let is_known = now.made_id > 0 || now.rows.returned == 0;
+    let is_known = !is_worked_out && (now.made_id > 0 || now.rows.returned == 0);
     made_id.is_some_and(|id| id > 0 && is_known && id != now.made_id).then_some(Divergence::OtherId)
 }
 
@@ -167,6 +168,8 @@ mod tests {
         assert_eq!((of(recorded, made(9)), of(recorded, made(10))), (None, Some(Divergence::OtherId)));
         assert_eq!(of(RecordedAnswer { made_id: Some(9), ..rows(1, 0) }, Some(answered(1, 0))), None, "it is returned");
         assert_eq!(of(RecordedAnswer { made_id: Some(0), ..rows(0, 1) }, made(10)), None, "it is not known");
+        let worked = RecordedAnswer { is_worked_out: true, ..recorded };
+        assert_eq!([of(worked, made(0)), of(worked, made(10))], [None; 2], "no log has it");
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct RecordedAnswer {
     pub affected: Option<u64>,
     /// The id that the server made for the first row that it inserted (MySQL, MariaDB); 0 if it may have made one that is not known.
     pub made_id: Option<u64>,
+    /// Whether that id is in no log: it was worked out, so that the server is told it, and nothing is compared with it.
+    pub is_worked_out: bool,
     /// What LAST_INSERT_ID() was in the statement (MySQL, MariaDB).
     pub last_id: Option<u64>,
 }
@@ -30,6 +32,11 @@ const IS_KNOWN: u8 = 1 << NUMBERS;
 const HAS_FAILED: u8 = IS_KNOWN << 1;
 const HAS_MADE: u8 = HAS_FAILED << 1;
 const IS_CONSEQUENCE: u8 = HAS_MADE << 1;
+/// The bits of the first argument.
+const ARG_IS_KNOWN: u64 = 1;
+const ARG_HAS_FAILED: u64 = 2;
+const ARG_IS_CONSEQUENCE: u64 = 4;
+const ARG_IS_WORKED_OUT: u64 = 8;
 
 impl RecordedAnswer {
     /// Whether it says how many rows there were.
@@ -50,7 +57,7 @@ impl RecordedAnswer {
         (failed, is_consequence): (Option<bool>, bool),
         [sent, affected, made_id, last_id]: [Option<u64>; NUMBERS],
     ) -> RecordedAnswer {
-        RecordedAnswer { failed, is_consequence, sent, affected, made_id, last_id }
+        RecordedAnswer { failed, is_consequence, sent, affected, made_id, is_worked_out: false, last_id }
     }
 
     /// Puts it behind a text: the ids that were `made`, the numbers that are known, and a byte that says which.
@@ -91,8 +98,14 @@ impl RecordedAnswer {
     /// It as arguments of an op.
     pub(super) fn args(&self) -> [SqlArg; ANSWER_ARGS] {
         let [a, b, c, d] = self.numbers();
-        let failed = self.failed.map(|failed| u64::from(failed) + 2 * u64::from(self.is_consequence));
-        [failed, a, b, c, d].map(|value| value.map_or(SqlArg::Null, |it| SqlArg::Int(it as i64)))
+        let bits = [
+            (self.failed.is_some(), ARG_IS_KNOWN),
+            (self.failed == Some(true), ARG_HAS_FAILED),
+            (self.is_consequence, ARG_IS_CONSEQUENCE),
+            (self.is_worked_out, ARG_IS_WORKED_OUT),
+        ];
+        let bits: u64 = bits.into_iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum();
+        [Some(bits), a, b, c, d].map(|value: Option<u64>| value.map_or(SqlArg::Null, |it| SqlArg::Int(it as i64)))
     }
 
     /// The answer that these arguments of an op are; what is missing is not known.
@@ -101,8 +114,10 @@ impl RecordedAnswer {
             Some(SqlArg::Int(value)) => Some(*value as u64),
             _ => None,
         };
-        let (failed, is_consequence) = (value(0).map(|it| it & 1 != 0), value(0).is_some_and(|it| it & 2 != 0));
-        RecordedAnswer::new((failed, is_consequence), [1, 2, 3, 4].map(value))
+        let bits = value(0).unwrap_or(0);
+        let failed = (bits & ARG_IS_KNOWN != 0).then_some(bits & ARG_HAS_FAILED != 0);
+        let answer = RecordedAnswer::new((failed, bits & ARG_IS_CONSEQUENCE != 0), [1, 2, 3, 4].map(value));
+        RecordedAnswer { is_worked_out: bits & ARG_IS_WORKED_OUT != 0, ..answer }
     }
 }
 
@@ -129,6 +144,7 @@ mod tests {
             sent: Some(0),
             affected: Some(3),
             made_id: Some(u64::MAX),
+            is_worked_out: false,
             last_id: Some(7),
         };
         let some = RecordedAnswer { failed: Some(true), affected: Some(1 << 40), ..RecordedAnswer::default() };
@@ -143,6 +159,11 @@ mod tests {
         }
         assert_eq!(RecordedAnswer::take_off(&mut vec![1, 2, 0b1111]), None, "it is cut off");
         assert_eq!(RecordedAnswer::from_args(&[]), RecordedAnswer::default());
+        // No recording has these.
+        for failed in [None, Some(false), Some(true)] {
+            let worked = RecordedAnswer { failed, is_worked_out: true, made_id: Some(7), ..RecordedAnswer::default() };
+            assert_eq!(RecordedAnswer::from_args(&worked.args()), worked);
+        }
     }
 
     #[test]

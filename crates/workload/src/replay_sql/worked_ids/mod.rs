@@ -164,7 +164,7 @@ impl WorkedIds {
         let (name, last) = &self.columns[usize::from(numbering)];
         let first = last + u64::from(id_after);
         match self.dialect {
-            LogDialect::Mysql => read.answer.made_id = Some(first),
+            LogDialect::Mysql => (read.answer.made_id, read.answer.is_worked_out) = (Some(first), true),
             LogDialect::Postgres => {
                 let mut made = name.clone();
                 for id in first..first + u64::from(rows) {
@@ -356,6 +356,7 @@ mod tests {
             let (statement, mut text) = (statement.unwrap(), Vec::new());
             let mut read = recording.read_text(&statement, &mut text).unwrap();
             worked.put(&statement, &mut text, &mut read);
+            assert_eq!(read.answer.is_worked_out, read.answer.made_id.is_some_and(|id| id > 0));
             let made = String::from_utf8(text.split_off(text.len() - read.made_bytes)).unwrap();
             read.answer.made_id.filter(|id| *id > 0).map_or(made, |id| id.to_string())
         });
