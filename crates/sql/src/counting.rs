@@ -44,6 +44,9 @@ pub fn counter_moves(text: &str, tokens: &[Token], dialect: Dialect) -> Vec<Coun
         return Vec::new();
     }
     let mut moves = Vec::new();
+    if dialect == Dialect::Postgres && split.is_word(0, &["do"]) {
+        moves.push(CounterMove { counter: NamedCounter::Any, to: CountsFrom::Unknown });
+    }
     // Several statements may be in one text.
     let begins = (0..tokens.len()).filter(|at| *at == 0 || split.is_sign(at - 1, ";"));
     for at in begins {
@@ -228,6 +231,7 @@ mod tests {
             ("SELECT nextval('shared_seq')", "seq:shared_seq ?"),
             ("SELECT pg_catalog.nextval('s2.\"Odd\"'::regclass), 1", "seq:s2.Odd ?"),
             ("SELECT nextval($1)", "any ?"),
+            ("DO $$ BEGIN INSERT INTO orders (a) VALUES (1); END $$", "any ?"),
             ("SELECT setval('Orders_id_seq', 3000)", "seq:orders_id_seq 3000"),
             ("SELECT setval('orders_id_seq'::regclass, 3000, false)", "seq:orders_id_seq 2999"),
             ("SELECT setval('orders_id_seq', 3000, true)", "seq:orders_id_seq 3000"),

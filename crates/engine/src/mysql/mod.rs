@@ -670,6 +670,7 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
                   ON t.table_schema = c.table_schema AND t.table_name = c.table_name \
                   WHERE c.table_schema = database() AND c.extra LIKE '%auto_increment%' AND @@global.auto_increment_increment = 1",
         triggers: "SELECT action_statement FROM information_schema.triggers WHERE trigger_schema = database()",
+        routines: "SELECT routine_name, routine_definition FROM information_schema.routines WHERE routine_schema = database()",
     },
     keys: KeyWords {
         columns: "SELECT table_schema, column_name, column_type, extra LIKE '%auto_increment%', \

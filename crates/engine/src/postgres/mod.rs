@@ -632,6 +632,10 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
         before: None,
         columns: ID_COUNTERS,
         triggers: "SELECT DISTINCT f.prosrc FROM pg_trigger t JOIN pg_proc f ON f.oid = t.tgfoid WHERE NOT t.tgisinternal AND t.tgenabled <> 'D'",
+        // A body of standard SQL is no text.
+        routines: "SELECT p.proname, CASE WHEN p.prosrc = '' THEN pg_get_functiondef(p.oid) ELSE p.prosrc END FROM pg_proc p \
+                   JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang \
+                   WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND l.lanname NOT IN ('c', 'internal')",
     },
     keys: KeyWords {
         // Which ids the server made is known by their column.

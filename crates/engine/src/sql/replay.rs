@@ -140,12 +140,18 @@ pub fn worked_ids<S: SqlServer>(
 /// The columns of `schema`, the current one of `admin`, that counters fill.
 fn counted_columns<S: SqlServer>(schema: &str, admin: &mut S::Admin) -> Vec<CountedColumn> {
     let words = S::replay_words();
-    let CounterWords { before, columns, triggers } = words.counters;
+    let CounterWords { before, columns, triggers, routines } = words.counters;
     if let Some(before) = before {
         let _ = admin.query_rows(before); // what does not know it does not need it
     }
     let rows = admin.query_rows(columns).unwrap_or_default();
     let mut columns: Vec<CountedColumn> = rows.into_iter().filter_map(|row| counted_column(schema, row)).collect();
+    let named = |row: Vec<Option<String>>| {
+        let [name, body] = <[Option<String>; 2]>::try_from(row).ok()?;
+        Some((name?, body))
+    };
+    let routines = admin.query_rows(routines).unwrap_or_default().into_iter();
+    replay_sql::note_routines(&mut columns, words.dialect, &routines.filter_map(named).collect::<Vec<_>>());
     let bodies = admin.query_rows(triggers).unwrap_or_default().into_iter();
     let bodies: Vec<String> = bodies.filter_map(|row| row.into_iter().next().flatten()).collect();
     replay_sql::note_triggers(&mut columns, words.dialect, &bodies);

@@ -112,6 +112,8 @@ pub struct CounterWords {
     pub columns: &'static str,
     /// The query for the bodies of the triggers of the current schema.
     pub triggers: &'static str,
+    /// The query for the names and bodies of the procedures and functions of the current schema.
+    pub routines: &'static str,
 }
 
 /// The column of `schema` that the server tells of in `row`; `None` if something of it is not known.
@@ -127,6 +129,7 @@ pub fn counted_column(schema: &str, row: Vec<Option<String>>) -> Option<CountedC
         counter: counter?,
         last: last?.parse().ok()?,
         start: start?.parse().ok()?,
+        routines: Vec::new(),
         filled_by: FilledBy::Statements,
     })
 }

@@ -41,7 +41,7 @@ pub use recording::{
 };
 pub use skipped::{Skipped, SkippedKind};
 pub use wanted::{LogDialect, LogWanted};
-pub use worked_ids::{CountedColumn, FilledBy, WorkedIds, note_triggers};
+pub use worked_ids::{CountedColumn, FilledBy, WorkedIds, note_routines, note_triggers};
 pub use workload_file::{FileContent, TableSize};
 
 use crate::oltp::custom::keep_name;

@@ -6,25 +6,84 @@
 use super::{CountedColumn, FilledBy};
 use crate::replay_sql::wanted::LogDialect;
 use sql::{CounterMove, CountsFrom, InsertInto, NamedCounter, SaidValue, Token};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Notes into which tables the triggers insert whose `bodies` these are. All are of the schema of `columns`.
+/// Notes into which tables the triggers insert whose `bodies` these are, also by the routines that were noted before. All are of the schema of `columns`.
 pub fn note_triggers(columns: &mut [CountedColumn], dialect: LogDialect, bodies: &[String]) {
-    let mut here = SchemaColumns::default();
-    (0..u16::MAX).zip(columns.iter()).for_each(|(number, column)| here.add(number, column));
+    let here = SchemaColumns::of_schema(columns);
     let mut counters = BTreeSet::new();
     for body in bodies {
-        // A body may be an INSERT alone.
-        let text = format!("BEGIN {body}");
-        let Ok(tokens) = sql::tokens(&text, dialect.sql()) else { continue };
-        let moves = sql::counter_moves(&text, &tokens, dialect.sql());
-        // A function may have a path of its own.
-        let moved = moves.iter().flat_map(|named| here.moved(named, SchemaPath::Any, dialect));
-        counters.extend(moved.map(|moved| here.counted[moved.place].counter.clone()));
+        let body = here.read_body(body, dialect);
+        counters.extend(here.routine_places(&body.calls).into_iter().map(|place| here.counted[place].counter.clone()));
+        counters.extend(body.counters);
     }
     for column in columns.iter_mut().filter(|column| counters.contains(&column.counter)) {
         column.filled_by = FilledBy::Triggers;
     }
+}
+
+/// Notes which procedures and functions insert into which tables, by their names and bodies; one whose body the server does not tell may insert into any.
+/// All are of the schema of `columns`.
+pub fn note_routines(columns: &mut [CountedColumn], dialect: LogDialect, routines: &[(String, Option<String>)]) {
+    let here = SchemaColumns::of_schema(columns);
+    let mut bodies: BTreeMap<String, RoutineBody> = BTreeMap::new();
+    for (name, body) in routines {
+        let any = || RoutineBody {
+            counters: columns.iter().map(|it| it.counter.clone()).collect(),
+            ..RoutineBody::default()
+        };
+        let read = body.as_ref().map_or_else(any, |body| here.read_body(body, dialect));
+        let of_name = bodies.entry(name.to_lowercase()).or_default();
+        of_name.counters.extend(read.counters);
+        of_name.calls.extend(read.calls);
+    }
+    while add_called(&mut bodies) {}
+    for column in columns {
+        let moving = bodies.iter().filter(|(_, body)| body.counters.contains(&column.counter));
+        column.routines = moving.map(|(name, _)| name.clone()).collect();
+    }
+}
+
+/// What the body of a trigger, a procedure or a function does.
+#[derive(Default)]
+struct RoutineBody {
+    /// The counters that it moves.
+    counters: BTreeSet<String>,
+    /// What it calls.
+    calls: BTreeSet<String>,
+}
+
+/// Adds to each of `bodies` the counters that those move which it calls. Whether there were others.
+fn add_called(bodies: &mut BTreeMap<String, RoutineBody>) -> bool {
+    let of_called = |body: &RoutineBody| -> BTreeSet<String> {
+        body.calls.iter().filter_map(|name| bodies.get(name)).flat_map(|called| called.counters.clone()).collect()
+    };
+    let added: Vec<BTreeSet<String>> = bodies.values().map(of_called).collect();
+    let mut has_grown = false;
+    for (body, added) in bodies.values_mut().zip(added) {
+        let before = body.counters.len();
+        body.counters.extend(added);
+        has_grown |= body.counters.len() > before;
+    }
+    has_grown
+}
+
+/// The names of what a text calls, in small letters; CALL needs no brackets.
+fn called_names(text: &str, tokens: &[Token]) -> BTreeSet<String> {
+    let is_sign = |at: usize, sign: &str| tokens.get(at).is_some_and(|token| token.is_sign(text, sign));
+    let mut names = BTreeSet::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let is_call = token.is_word(text, &["call"]);
+        let mut named = at + usize::from(is_call);
+        while is_call && is_sign(named + 1, ".") {
+            named += 2;
+        }
+        if is_call || is_sign(at + 1, "(") {
+            let name = tokens.get(named).and_then(|token| token.name(text));
+            names.extend(name.map(|name| name.to_lowercase()));
+        }
+    }
+    names
 }
 
 /// The columns of one schema.
@@ -34,6 +93,8 @@ pub(super) struct SchemaColumns<'a> {
     counted: Vec<&'a CountedColumn>,
     /// Their numbers among all.
     pub numbers: Vec<u16>,
+    /// The places of the columns into whose tables a routine inserts, by its name.
+    routines: HashMap<&'a str, Vec<usize>>,
     /// The schema in which tables are that are named without one; `None` if each name is that of one table.
     pub usual: Option<&'a str>,
 }
@@ -86,12 +147,55 @@ impl ReadText<'_> {
 }
 
 impl<'a> SchemaColumns<'a> {
+    /// Of these, which are of one schema, as far as there are numbers for them.
+    fn of_schema(columns: &'a [CountedColumn]) -> SchemaColumns<'a> {
+        let mut here = SchemaColumns::default();
+        (0..u16::MAX).zip(columns).for_each(|(number, column)| here.add(number, column));
+        here
+    }
+
     pub fn add(&mut self, number: u16, counted: &'a CountedColumn) {
+        for name in &counted.routines {
+            self.routines.entry(name).or_default().push(self.counted.len());
+        }
         let (table, column, place) = (counted.table.clone(), counted.column.clone(), counted.place);
         let schema = Some(&counted.namespace).filter(|name| !name.is_empty()).cloned();
         self.columns.push(sql::ValueColumn { schema, also_in: Vec::new(), table, column, place });
         self.counted.push(counted);
         self.numbers.push(number);
+    }
+
+    /// What the `body` of a trigger or a routine does; nothing if it cannot be read.
+    fn read_body(&self, body: &str, dialect: LogDialect) -> RoutineBody {
+        // A body may be an INSERT alone.
+        let text = format!("BEGIN {body}");
+        let Ok(tokens) = sql::tokens(&text, dialect.sql()) else { return RoutineBody::default() };
+        let named = sql::counter_moves(&text, &tokens, dialect.sql());
+        // A function may have a path of its own.
+        let moved = named.iter().flat_map(|named| self.moved(named, SchemaPath::Any, dialect));
+        let counters = moved.map(|moved| self.counted[moved.place].counter.clone()).collect();
+        RoutineBody { counters, calls: called_names(&text, &tokens) }
+    }
+
+    /// The places of the columns into whose tables the routines of these `names` insert, one of each counter.
+    fn routine_places(&self, names: &BTreeSet<String>) -> Vec<usize> {
+        let places = names.iter().filter_map(|name| self.routines.get(name.as_str())).flatten();
+        let places: BTreeSet<usize> = places.copied().collect();
+        self.one_of_each_counter(places)
+    }
+
+    /// The first of `places` with each counter.
+    fn one_of_each_counter(&self, places: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        let mut counters: Vec<&str> = Vec::new();
+        let mut first = Vec::new();
+        for place in places {
+            let counter = self.counted[place].counter.as_str();
+            if !counters.contains(&counter) {
+                counters.push(counter);
+                first.push(place);
+            }
+        }
+        first
     }
 
     /// The places of the columns that `table` may have, written with a schema or without: one, unless tables of that name are in several schemas.
@@ -158,7 +262,9 @@ impl<'a> SchemaColumns<'a> {
         let named = sql::counter_moves(read.text, read.tokens, read.dialect.sql());
         let others =
             named.iter().flat_map(|named| self.moved(named, read.path, read.dialect)).filter(|moved| !is_own(moved));
-        let all = inserted.into_iter().chain(unsure).chain(others);
+        let called = if self.routines.is_empty() { BTreeSet::new() } else { called_names(read.text, read.tokens) };
+        let called = self.routine_places(&called).into_iter().map(|place| Moved { place, step: Step::Takes(None) });
+        let all = inserted.into_iter().chain(unsure).chain(others).chain(called);
         all.filter(|moved| self.triggered(moved.place).is_none()).collect()
     }
 
@@ -168,7 +274,7 @@ impl<'a> SchemaColumns<'a> {
 
     /// The counters that `named` moves, each once.
     fn moved(&self, named: &CounterMove, path: SchemaPath<'_>, dialect: LogDialect) -> Vec<Moved> {
-        let mut places: Vec<usize> = match &named.counter {
+        let places: Vec<usize> = match &named.counter {
             NamedCounter::OfTable(name) => self.places_of(name.schema.as_deref(), &name.table, path, dialect),
             NamedCounter::Sequence(name) => {
                 let is_it = |place: &usize| sequence_name(&self.counted[*place].counter) == name.table;
@@ -176,13 +282,7 @@ impl<'a> SchemaColumns<'a> {
             }
             NamedCounter::Any => (0..self.counted.len()).collect(),
         };
-        let mut counters: Vec<&str> = Vec::new();
-        places.retain(|place| {
-            let counter = self.counted[*place].counter.as_str();
-            let is_new = !counters.contains(&counter);
-            counters.extend(is_new.then_some(counter));
-            is_new
-        });
+        let places = self.one_of_each_counter(places);
         let is_one = places.len() == 1;
         let step = |place: usize| match named.to {
             CountsFrom::Start if is_one => Step::Sets(self.counted[place].start.saturating_sub(1)),
@@ -235,15 +335,18 @@ mod tests {
             counter: counter.into(),
             last: 500,
             start: 101,
+            routines: Vec::new(),
             filled_by: if table == "audit" { FilledBy::Triggers } else { FilledBy::Statements },
         })
     }
 
     /// What `text` does to the ids of the columns: `orders Takes(Some(2))`.
     fn steps(text: &str, dialect: LogDialect) -> String {
-        let columns = columns();
-        let mut here = SchemaColumns::default();
-        (0..).zip(&columns).for_each(|(number, column)| here.add(number, column));
+        steps_of(&columns(), text, dialect)
+    }
+
+    fn steps_of(columns: &[CountedColumn], text: &str, dialect: LogDialect) -> String {
+        let here = SchemaColumns::of_schema(columns);
         let tokens = sql::tokens(text, dialect.sql()).unwrap();
         let said = sql::said_values(text, &tokens, dialect.sql(), None, &here.columns).values;
         let insert = sql::insert_into(text, &tokens, dialect.sql());
@@ -289,6 +392,33 @@ mod tests {
         assert_eq!(triggered(LogDialect::Postgres, "BEGIN NEW.v := nextval('shared_seq'); RETURN NEW; END"), "sa sb");
         assert_eq!(triggered(LogDialect::Postgres, "BEGIN UPDATE audit SET what = 'x'; RETURN NEW; END"), "");
         assert_eq!(triggered(LogDialect::Mysql, "INSERT INTO `audit` SET order_id = NEW.id"), "audit");
+    }
+
+    #[test]
+    fn what_a_routine_inserts_is_not_known() {
+        let routines = [
+            ("Add_Order", Some("BEGIN INSERT INTO orders (a) VALUES (p); CALL note_it(p); END")),
+            ("note_it", Some("INSERT INTO `audit` SET order_id = p")),
+            ("price", Some("RETURN 5")),
+            ("hidden", None),
+        ];
+        let routines = routines.map(|(name, body)| (name.to_owned(), body.map(str::to_owned)));
+        let mut columns = columns().map(|column| CountedColumn { filled_by: FilledBy::Statements, ..column });
+        note_routines(&mut columns, LogDialect::Mysql, &routines);
+        for (text, expected) in [
+            ("CALL add_order(7)", "orders Takes(None), audit Takes(None)"),
+            ("call shop.`Add_Order`", "orders Takes(None), audit Takes(None)"),
+            ("SELECT note_it (5), price(2)", "audit Takes(None)"),
+            ("INSERT INTO orders (a) VALUES (note_it(1))", "orders Takes(Some(1)), audit Takes(None)"),
+            ("CALL hidden()", "orders Takes(None), sa Takes(None), audit Takes(None)"),
+            ("SELECT price(2), add_order FROM t", ""),
+        ] {
+            assert_eq!(steps_of(&columns, text, LogDialect::Mysql), expected, "{text}");
+        }
+        // A trigger that calls one.
+        note_triggers(&mut columns, LogDialect::Mysql, &["CALL note_it(NEW.id)".to_owned()]);
+        let triggered = columns.iter().filter(|column| column.filled_by == FilledBy::Triggers);
+        assert_eq!(triggered.map(|column| column.table.as_str()).collect::<Vec<_>>(), ["audit"]);
     }
 
     #[test]

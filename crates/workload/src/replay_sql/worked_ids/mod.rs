@@ -2,9 +2,9 @@
 //!
 //! In: a recording with writes, the columns that counters of the server fill, and the last id that each counter gave before. Out: [`WorkedIds`], which
 //! put the ids behind the statements as if the log had them. Limits: counters that count by one, of tables into which no trigger inserts. What takes
-//! ids within something else (WITH, MERGE, `nextval`) makes those behind it unknown, until sessions say them; what sets a counter is followed. The whole
-//! recording is read once more. An id takes 16 bytes; of more than [`INSERTS_MAX`] INSERTs none is worked out. A stretch of a recording and its copies
-//! have the ids of the whole, and with fewer sessions they may have gaps.
+//! ids within something else (WITH, MERGE, `nextval`, a procedure or function of the copy) makes those behind it unknown, until sessions say them; what
+//! sets a counter is followed. The whole recording is read once more. An id takes 16 bytes; of more than [`INSERTS_MAX`] INSERTs none is worked out. A
+//! stretch of a recording and its copies have the ids of the whole, and with fewer sessions they may have gaps.
 
 mod counters;
 mod inference;
@@ -13,8 +13,8 @@ mod matching;
 use super::RecordedAnswer;
 use super::recording::{ReadStatement, RecordedStatement, SqlRecording};
 use super::wanted::LogDialect;
-pub use counters::note_triggers;
 use counters::{Moved, ReadText, SchemaColumns, SchemaPath, Step};
+pub use counters::{note_routines, note_triggers};
 use inference::{Inference, Inferred, SaidNumber, WorkedInsert};
 use model::ReplayCounters;
 use sql::{Token, TokenKind};
@@ -56,6 +56,8 @@ pub struct CountedColumn {
     pub last: u64,
     /// The first one if it begins again.
     pub start: u64,
+    /// The procedures and functions that insert into its table, in small letters.
+    pub routines: Vec<String>,
     pub filled_by: FilledBy,
 }
 
@@ -329,9 +331,9 @@ mod tests {
     fn column(table: &str, last: u64) -> CountedColumn {
         let counter = format!("{table}_seq");
         let (schema, table, column) = ("shop".to_owned(), table.to_owned(), "id".to_owned());
-        let filled_by = FilledBy::Statements;
-        let (namespace, is_visible) = (String::new(), true);
-        CountedColumn { schema, namespace, is_visible, table, column, place: 0, counter, last, start: 1, filled_by }
+        let (filled_by, routines) = (FilledBy::Statements, Vec::new());
+        let (namespace, is_visible, place, start) = (String::new(), true, 0, 1);
+        CountedColumn { schema, namespace, is_visible, table, column, place, counter, last, start, routines, filled_by }
     }
 
     /// A recording of statements a second apart, with their sessions.
@@ -449,6 +451,20 @@ mod tests {
             let ids = worked(LogDialect::Postgres, &recording).unwrap();
             assert_eq!(put(&ids, &recording), expected, "{between}");
         }
+    }
+
+    #[test]
+    fn ids_are_not_known_behind_a_procedure_that_inserts() {
+        let mut columns = [column("orders", 500), column("lines", 500)];
+        let body = Some("BEGIN INSERT INTO orders (customer) VALUES (p); END".to_owned());
+        note_routines(&mut columns, LogDialect::Mysql, &[("add_order".to_owned(), body)]);
+        let update = |id: u64| format!("UPDATE orders SET total = 1 WHERE id = {id}");
+        let [first, later] = [501, 504].map(update);
+        let found =
+            [ORDER, first.as_str(), "CALL add_order(7)", ORDER, ORDER, later.as_str(), ORDER].map(|text| ("a", text));
+        let recording = recorded(LogDialect::Mysql, &found, RecordedAnswer::default());
+        let ids = WorkedIds::of(&recording, LogDialect::Mysql, &["shop".to_owned()], &columns).unwrap().unwrap();
+        assert_eq!(put(&ids, &recording), ["501", "504", "505"]);
     }
 
     #[test]
