@@ -4,13 +4,14 @@
 //! INSERT. A server gives ids one after the other, so an INSERT before which others have taken k has about the last id and k + 1. INSERTs overlap, so
 //! that is wrong by a few places; the next statements of the session say the right one: a number near to it that the session has not said before.
 //! The ids of one session ascend in the order of its INSERTs ([`matching`](super::matching)).
-//! Those of which nothing is said get the ids that are left, in the order of the log, in which lines stand by the ends of statements.
+//! Those of which nothing is said get the ids that are left, in the order of the log, in which lines stand by the ends of statements. Of a counter of
+//! which no session ever says an id, nothing proves that order, and nothing needs it: there are no ids.
 //! Limits: what a session says is looked at for [`STATEMENTS`] statements. If so many ids were lost that no number is near, [`AGREEING`] INSERTs must
 //! agree on how many, by values of their own column. Of an INSERT of several rows, the lowest number that is said is the first id.
 
 use super::matching::{Wanted, ascending};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Range;
 
 /// So far from where it is expected an id may be, or as far as [`WIDE_ROWS`] of the largest INSERTs reach.
@@ -77,6 +78,8 @@ pub(super) struct Inference {
     inserts: Vec<WorkedInsert>,
     /// The lowest of the last ids before the recording.
     lowest: u64,
+    /// Of each counter whether a session has said an id that was made since the recording began.
+    is_said: Vec<bool>,
 }
 
 /// What came of it.
@@ -90,6 +93,8 @@ pub(super) struct Inferred {
     pub said: usize,
     /// How many got one that was left.
     pub left: usize,
+    /// The columns of the INSERTs that get none because no session says an id of their counter.
+    pub unsaid: BTreeSet<u16>,
     /// By how much the ids that sessions say are lower than those that were expected, if they are not above the last one before the recording.
     pub behind: u64,
 }
@@ -98,11 +103,12 @@ impl Inference {
     /// Of counters with these `lasts`, the last ids before the recording.
     pub(super) fn new(lasts: &[u64], counter_of: Vec<usize>) -> Inference {
         let counters = lasts.iter().map(|last| Counter { last: *last, ..Counter::default() }).collect();
+        let is_said = vec![false; lasts.len()];
         let lowest = lasts.iter().copied().min().unwrap_or(0);
         let numberings = (0..).zip(counter_of).map(|(column, counter)| Numbering { column, counter });
         let numberings: Vec<Numbering> = numberings.collect();
         let current = numberings.iter().map(|numbering| numbering.column).collect();
-        Inference { numberings, current, counters, sessions: HashMap::new(), inserts: Vec::new(), lowest }
+        Inference { numberings, current, counters, sessions: HashMap::new(), inserts: Vec::new(), lowest, is_said }
     }
 
     /// How many INSERTs there are.
@@ -120,6 +126,12 @@ impl Inference {
     /// The next statement of `session` says `numbers`.
     pub(super) fn say(&mut self, session: u32, numbers: &[SaidNumber]) {
         self.make_room();
+        for SaidNumber { value, column } in numbers {
+            let Some(column) = column else { continue };
+            let first = first_counter(&self.numberings, *column);
+            let now = self.numberings[usize::from(self.current[usize::from(*column)])].counter;
+            self.is_said[first] |= *value > self.counters[first].last.min(self.counters[now].last);
+        }
         let (counters, inserts) = (&mut self.counters, &mut self.inserts);
         let Session { statements, known, pending } = self.sessions.entry(session).or_default();
         *statements += 1;
@@ -140,6 +152,15 @@ impl Inference {
         }
         let many = known.len().saturating_sub(KNOWN_MAX);
         known.drain(..many);
+    }
+
+    /// The statement that is next in `session` gives its rows these `numbers`: the server has made none of them.
+    pub(super) fn give(&mut self, session: u32, numbers: &[SaidNumber]) {
+        let known = &mut self.sessions.entry(session).or_default().known;
+        for number in numbers {
+            known.retain(|(other, _)| other != number);
+            known.push_back((*number, 0));
+        }
     }
 
     /// The statement inserts so many `rows` with ids of `column`; `None` if their number is not known.
@@ -203,7 +224,12 @@ impl Inference {
 
     /// Those of which sessions do not say the id get what is left.
     pub(super) fn finish(self) -> Inferred {
-        let Inference { numberings, counters, mut inserts, .. } = self;
+        let Inference { numberings, counters, mut inserts, mut is_said, .. } = self;
+        let column = |insert: &WorkedInsert| numberings[usize::from(insert.numbering)].column;
+        let first = |insert: &WorkedInsert| first_counter(&numberings, column(insert));
+        inserts.iter().filter(|insert| insert.id_after > 0).for_each(|insert| is_said[first(insert)] = true);
+        let unsaid = inserts.iter().filter(|insert| !is_said[first(insert)]).map(column).collect();
+        inserts.retain(|insert| is_said[first(insert)]);
         let said = inserts.iter().filter(|insert| insert.id_after > 0).count();
         let counter = |insert: &WorkedInsert| numberings[usize::from(insert.numbering)].counter;
         inserts.sort_unstable_by_key(|insert| (counter(insert), insert.text_place));
@@ -211,9 +237,9 @@ impl Inference {
         // One statement may take ids of several counters, of which one is known at most.
         inserts.retain(|insert| insert.id_after > 0);
         inserts.sort_unstable_by_key(|insert| insert.text_place);
-        let numberings = numberings.iter().map(|it| (it.column, counters[it.counter].last)).collect();
         let behind = counters.iter().map(|counter| counter.behind).max().unwrap_or(0);
-        Inferred { inserts, numberings, said, left, behind }
+        let numberings = numberings.iter().map(|it| (it.column, counters[it.counter].last)).collect();
+        Inferred { inserts, numberings, said, left, unsaid, behind }
     }
 
     /// Forgets sessions if there are too many: first those that wait for nothing.
@@ -226,6 +252,11 @@ impl Inference {
             self.sessions.clear();
         }
     }
+}
+
+/// The counter of `column` before any statement set it: each column's first numbering has its number.
+fn first_counter(numberings: &[Numbering], column: u16) -> usize {
+    numberings[usize::from(column)].counter
 }
 
 #[derive(Default)]
@@ -708,12 +739,37 @@ mod tests {
         inference.finish()
     }
 
+    /// Another session says an id, which proves that ids of the counter are said.
+    const SAID: (u32, Did) = (99, SaysOf(LAST + 1, 0));
+
     #[test]
     fn without_evidence_ids_follow_the_order_of_the_log() {
-        let did = [(1, Inserts(1)), (2, Inserts(3)), (1, Inserts(1))];
+        let did = [SAID, (1, Inserts(1)), (2, Inserts(3)), (1, Inserts(1))];
         assert_eq!(ids(&did), [501, 502, 505]);
         let Inferred { said, left, .. } = inferred(&did);
         assert_eq!((said, left), (0, 3));
+    }
+
+    #[test]
+    fn the_server_counts_itself_where_no_session_says_an_id() {
+        let did = [(1, Inserts(1)), (2, Inserts(3)), (1, SaysOf(503, 1)), (2, SaysOf(LAST, 0)), (1, Inserts(1))];
+        let Inferred { inserts, said, left, unsaid, .. } = inferred(&did);
+        assert_eq!((inserts.len(), said, left, unsaid), (0, 0, 0, BTreeSet::from([0])));
+        // Neither does one whose ids are said since it was set.
+        let did = [(1, Inserts(1)), (1, Sets(3_000)), (1, Inserts(1)), (1, SaysOf(3_001, 0))];
+        assert_eq!((ids(&did), inferred(&did).unsaid), (vec![501, 3_001], BTreeSet::new()));
+    }
+
+    #[test]
+    fn what_a_session_gives_its_rows_is_no_id_of_the_server() {
+        let mut inference = Inference::new(&[LAST], vec![0]);
+        let of = |value: u64| [SaidNumber { value, column: Some(0) }];
+        inference.insert(1, 0, 0, Some(1));
+        inference.say(1, &[]);
+        inference.give(1, &of(505));
+        inference.say(1, &of(505));
+        inference.say(1, &of(502));
+        assert_eq!(inference.finish().inserts[0].id_after, 2);
     }
 
     #[test]
@@ -787,14 +843,15 @@ mod tests {
             inference.insert(1, 0, 0, Some(1));
             inference.say(1, &[SaidNumber { value: 21, column: None }]);
             inference.say(1, &[SaidNumber { value: 2, column }]);
-            inference.finish().inserts[0].id_after
+            inference.finish().inserts.first().map_or(0, |insert| insert.id_after)
         };
-        assert_eq!([first_id(None), first_id(Some(0))], [1, 2]);
+        assert_eq!([first_id(None), first_id(Some(0))], [0, 2]);
     }
 
     #[test]
     fn a_number_that_fits_several_inserts_is_the_id_of_the_last() {
         let mut inference = Inference::new(&[LAST, LAST], vec![0, 1]);
+        inference.say(2, &[SaidNumber { value: 501, column: Some(0) }]);
         inference.insert(1, 0, 0, Some(1));
         inference.insert(1, 1, 1, Some(1));
         inference.say(1, &[SaidNumber { value: 502, column: None }]);
@@ -828,7 +885,7 @@ mod tests {
             let did = [(1, Inserts(1))].into_iter().chain(quiet).chain([(1, Says(505))]);
             ids(&did.collect::<Vec<_>>())
         };
-        assert_eq!([19, 20].map(says_after), [[505], [501]]);
+        assert_eq!([19, 20].map(says_after), [[505], [0]]);
         assert_eq!(ids(&[(1, Inserts(1)), (1, Inserts(1)), (1, Says(507))]), [501, 507], "of its last INSERT");
     }
 
@@ -877,9 +934,9 @@ mod tests {
         let did = [(1, Inserts(1)), (1, Sets(3_000)), (2, Inserts(2)), (1, Inserts(1)), (1, SaysOf(3_001, 0))];
         assert_eq!(ids(&did), [501, 3_002, 3_001]);
         // Below what was there, and before anything else.
-        assert_eq!(ids(&[(1, Inserts(2)), (1, Sets(0)), (1, Inserts(1)), (2, Inserts(1))]), [501, 1, 2]);
-        assert_eq!(ids(&[(1, Sets(90)), (1, Sets(70)), (1, Inserts(1))]), [71]);
-        assert_eq!(ids(&[(1, InsertsUnknown), (1, Sets(70)), (1, Inserts(1))]), [0, 71]);
+        assert_eq!(ids(&[SAID, (1, Inserts(2)), (1, Sets(0)), (1, Inserts(1)), (2, Inserts(1))]), [501, 1, 2]);
+        assert_eq!(ids(&[SAID, (1, Sets(90)), (1, Sets(70)), (1, Inserts(1))]), [71]);
+        assert_eq!(ids(&[SAID, (1, InsertsUnknown), (1, Sets(70)), (1, Inserts(1))]), [0, 71]);
         // What an INSERT before it took is said behind it.
         assert_eq!(ids(&[(1, Inserts(1)), (1, Sets(3_000)), (1, SaysOf(503, 0)), (1, Inserts(1))]), [503, 3_001]);
     }

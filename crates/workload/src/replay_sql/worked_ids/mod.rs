@@ -34,6 +34,8 @@ const COUNTERS_MAX: usize = 100;
 const TABLES_SHOWN: usize = 5;
 /// Words before a number that is no value of a column.
 const BEFORE_OTHERS: [&str; 3] = ["limit", "offset", "interval"];
+/// Words in an INSERT that may meet a row which is there.
+const FINDING: [&str; 3] = ["duplicate", "conflict", "replace"];
 /// Signs between what is calculated.
 const CALCULATED: [&str; 6] = ["+", "-", "*", "/", "%", "||"];
 
@@ -82,6 +84,8 @@ pub struct WorkedIds {
     counted: usize,
     /// The tables of the log into which triggers insert.
     triggered: BTreeSet<String>,
+    /// Those of whose ids no session says one.
+    unsaid: BTreeSet<String>,
     /// Those whose schema is not known somewhere.
     unsure: BTreeSet<String>,
 }
@@ -123,10 +127,13 @@ impl WorkedIds {
         };
         let lasts = pass.filled.iter().take(COUNTERS_MAX).map(named).collect();
         let inferred = if is_known { pass.inference.finish() } else { Inferred::default() };
+        let table = |number: &u16| columns[usize::from(*number)].table.clone();
+        let unsaid = inferred.unsaid.iter().map(table).collect();
         let named = |(column, last): &(u16, u64)| (columns[usize::from(*column)].column.clone(), *last);
         let columns = inferred.numberings.iter().map(named).collect();
         let is_told = counted > 0 || !triggered.is_empty();
-        Ok(Some(WorkedIds { dialect, columns, inferred, lasts, counted, triggered, unsure }).filter(|_| is_told))
+        Ok(Some(WorkedIds { dialect, columns, inferred, lasts, counted, triggered, unsaid, unsure })
+            .filter(|_| is_told))
     }
 
     /// How they were worked out, for people.
@@ -142,6 +149,9 @@ impl WorkedIds {
         }
         if !self.triggered.is_empty() {
             let _ = write!(told, "; none of {}, into which triggers insert", listed(&self.triggered));
+        }
+        if !self.unsaid.is_empty() {
+            let _ = write!(told, "; none of {}, whose ids no session says", listed(&self.unsaid));
         }
         if !self.unsure.is_empty() {
             let tables = listed(&self.unsure);
@@ -267,7 +277,14 @@ impl<'a> Pass<'a> {
         };
         let column = |token: usize| said.iter().find(|it| it.token == token).map(|it| here.numbers[it.column]);
         let said_numbers = numbers.iter().map(|(token, value)| SaidNumber { value: *value, column: column(*token) });
-        self.inference.say(session, &said_numbers.collect::<Vec<_>>());
+        // What finds its rows by their ids says ids that were made before.
+        let gives = insert.as_ref().is_some_and(|insert| insert.rows.is_some())
+            && !tokens.iter().any(|token| token.is_word(text, &FINDING));
+        let is_given =
+            |number: &SaidNumber| gives && places.iter().any(|place| number.column == Some(here.numbers[*place]));
+        let (given, others): (Vec<_>, Vec<_>) = said_numbers.partition(is_given);
+        self.inference.say(session, &others);
+        self.inference.give(session, &given);
         let read = ReadText { dialect: self.dialect, text, tokens: &tokens, said: &said, path };
         self.triggered.extend(places.iter().filter_map(|place| here.triggered(*place)).map(str::to_owned));
         self.unsure.extend(insert.as_ref().filter(|_| places.len() > 1).map(|insert| insert.table.clone()));
@@ -382,12 +399,13 @@ mod tests {
         let none = RecordedAnswer::default();
         let recording = recorded(LogDialect::Postgres, &FOUND, none);
         let ids = worked(LogDialect::Postgres, &recording).unwrap();
-        assert_eq!(put(&ids, &recording), ["id\t502", "id\t501", "id\t501\t502", "id\t503"]);
-        assert_eq!(ids.told(), "worked out: 2 by what the sessions say later and 2 by the order of the log");
+        assert_eq!(put(&ids, &recording), ["id\t502", "id\t501", "id\t503"]);
+        let told = "worked out: 2 by what the sessions say later and 1 by the order of the log, 1 not; none of lines, whose ids no session says";
+        assert_eq!(ids.told(), told);
         assert_eq!(ids.counters().to_string(), "lines.id 500, orders.id 500");
         let recording = recorded(LogDialect::Mysql, &FOUND, none);
         let ids = worked(LogDialect::Mysql, &recording).unwrap();
-        assert_eq!(put(&ids, &recording), ["502", "501", "501", "503"]);
+        assert_eq!(put(&ids, &recording), ["502", "501", "503"]);
     }
 
     #[test]
@@ -405,8 +423,8 @@ mod tests {
         ];
         let recording = recorded(LogDialect::Postgres, &found.map(|text| ("a", text)), RecordedAnswer::default());
         let ids = worked(LogDialect::Postgres, &recording).unwrap();
-        assert_eq!(put(&ids, &recording), ["id\t501", "id\t502", "id\t501\t502", "id\t503", "id\t504"]);
-        assert!(ids.told().starts_with("worked out: 4 by what the sessions say later and 1 "), "{}", ids.told());
+        assert_eq!(put(&ids, &recording), ["id\t501", "id\t502", "id\t503", "id\t504"]);
+        assert!(ids.told().starts_with("worked out: 4 by what the sessions say later and 0 "), "{}", ids.told());
     }
 
     #[test]
@@ -475,8 +493,10 @@ mod tests {
             CountedColumn { namespace, is_visible, counter, ..column("orders", last) }
         };
         let columns = [of("s2", 90), of("public", 500)];
+        let said = ["SELECT 1 FROM public.orders WHERE id = 501", "SELECT 1 FROM s2.orders WHERE id = 91"];
         let made = |found: &[(&str, &str)]| {
-            let recording = recorded(LogDialect::Postgres, found, RecordedAnswer::default());
+            let found = [&said.map(|text| ("z", text))[..], found].concat();
+            let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
             let ids = WorkedIds::of(&recording, LogDialect::Postgres, &["shop".to_owned()], &columns).unwrap().unwrap();
             (put(&ids, &recording), ids.told())
         };
@@ -506,7 +526,8 @@ mod tests {
         ] {
             let of_lines = "INSERT INTO lines (order_id, qty) SELECT 1, 2";
             let own = "INSERT INTO orders (id, customer) VALUES (nextval('orders_seq'), 1)";
-            let found = [ORDER, set, of_lines, ORDER, own, ORDER].map(|text| ("a", text));
+            let said = "SELECT 1 FROM orders WHERE id = 501";
+            let found = [said, ORDER, set, of_lines, ORDER, own, ORDER].map(|text| ("a", text));
             let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
             let made = put(&worked(LogDialect::Postgres, &recording).unwrap(), &recording);
             assert_eq!([&made[0], &made[1], &made[3]], expected, "{set}");
@@ -533,7 +554,7 @@ mod tests {
         let two = put(&ids, &recording.copies(&copies).unwrap());
         assert_eq!(two.iter().filter(|made| *made == "id\t502").count(), 2, "{two:?}");
         let part = recording.stretch(Nanos::from_secs(1), None).unwrap();
-        assert_eq!(put(&ids, &part), ["id\t501", "id\t501\t502", "id\t503"]);
+        assert_eq!(put(&ids, &part), ["id\t501", "id\t503"]);
     }
 
     #[test]
@@ -556,7 +577,8 @@ mod tests {
         let recording = recorded(LogDialect::Mysql, &found, RecordedAnswer::default());
         let ids = worked(LogDialect::Mysql, &recording).unwrap();
         assert!(put(&ids, &recording).is_empty());
-        assert!(ids.told().ends_with("0 by the order of the log, 2 not"), "{}", ids.told());
+        let told = "0 by the order of the log, 2 not; none of orders, whose ids no session says";
+        assert!(ids.told().ends_with(told), "{}", ids.told());
     }
 
     #[test]
