@@ -3,7 +3,9 @@
 //! In: what sessions did, by the times at which it began: INSERTs that take ids, and whole numbers that statements say. Out: the first id of each
 //! INSERT. A server gives ids one after the other, so an INSERT before which others have taken k has about the last id and k + 1. INSERTs overlap, so
 //! that is wrong by a few places; the next statements of the session say the right one: a number near to it that the session has not said before.
-//! The ids of one session ascend in the order of its INSERTs ([`matching`](super::matching)).
+//! The ids of one session ascend in the order of its INSERTs ([`matching`](super::matching)). Numbers that do not stand beside the column are near by
+//! chance, too: about as often as others are as near to a place above, where no id can be. If that explains more than one in [`FOUND_PER_CHANCE`] of what
+//! such numbers show of a counter, they show nothing of it.
 //! Those of which nothing is said get the ids that are left, in the order of the log, in which lines stand by the ends of statements. Of a counter of
 //! which no session ever says an id, nothing proves that order, and nothing needs it: there are no ids.
 //! Limits: what a session says is looked at for [`STATEMENTS`] statements. If so many ids were lost that no number is near, [`AGREEING`] INSERTs must
@@ -17,6 +19,9 @@ use std::ops::Range;
 /// So far from where it is expected an id may be, or as far as [`WIDE_ROWS`] of the largest INSERTs reach.
 const WINDOW: u64 = 64;
 const WIDE_ROWS: u64 = 4;
+/// So many ids must be found for each that chance finds, and so many windows above the expected id chance is watched.
+const FOUND_PER_CHANCE: usize = 3;
+const CHANCE_WINDOWS: u64 = 3;
 /// Numbers up to this one are said of anything.
 const SMALL_MAX: u64 = 256;
 /// So many statements of its session may say the id of an INSERT.
@@ -187,6 +192,7 @@ impl Inference {
             ids: 0..u64::MAX,
             inserted_at: state.statements,
             left: STATEMENTS,
+            is_by_chance: false,
         });
         known.counted += u64::from(rows);
         known.most_rows = known.most_rows.max(rows.into());
@@ -225,10 +231,11 @@ impl Inference {
     /// Those of which sessions do not say the id get what is left.
     pub(super) fn finish(self) -> Inferred {
         let Inference { numberings, counters, mut inserts, mut is_said, .. } = self;
+        drop_chance(&numberings, &counters, &mut inserts);
         let column = |insert: &WorkedInsert| numberings[usize::from(insert.numbering)].column;
         let first = |insert: &WorkedInsert| first_counter(&numberings, column(insert));
         inserts.iter().filter(|insert| insert.id_after > 0).for_each(|insert| is_said[first(insert)] = true);
-        let unsaid = inserts.iter().filter(|insert| !is_said[first(insert)]).map(column).collect();
+        let unsaid = inserts.iter().filter(|&insert| !is_said[first(insert)]).map(column).collect();
         inserts.retain(|insert| is_said[first(insert)]);
         let said = inserts.iter().filter(|insert| insert.id_after > 0).count();
         let counter = |insert: &WorkedInsert| numberings[usize::from(insert.numbering)].counter;
@@ -259,6 +266,26 @@ fn first_counter(numberings: &[Numbering], column: u16) -> usize {
     numberings[usize::from(column)].counter
 }
 
+/// Takes back the ids that numbers beside no column showed, of counters for which chance would find too many of them.
+fn drop_chance(numberings: &[Numbering], counters: &[Counter], inserts: &mut [WorkedInsert]) {
+    let mut first: Vec<usize> = (0..counters.len()).collect();
+    for Numbering { column, counter } in numberings {
+        first[*counter] = first_counter(numberings, *column);
+    }
+    let mut found = vec![(0usize, 0usize); counters.len()];
+    for (counter, first) in counters.iter().zip(&first) {
+        let (shown, by_chance) = &mut found[*first];
+        *shown += counter.shown.len();
+        *by_chance += counter.by_chance;
+    }
+    for (counter, first) in counters.iter().zip(&first) {
+        let (shown, by_chance) = found[*first];
+        if FOUND_PER_CHANCE * by_chance > shown {
+            counter.shown.iter().for_each(|insert| inserts[*insert as usize].id_after = 0);
+        }
+    }
+}
+
 #[derive(Default)]
 struct Session {
     /// How many statements it has sent.
@@ -284,6 +311,8 @@ struct Pending {
     inserted_at: u32,
     /// So many more statements may say its id.
     left: u8,
+    /// Whether a number was said that would be its id if ids were where none can be.
+    is_by_chance: bool,
 }
 
 /// A number in a statement, and in which statement of the session it was said first; `None` if it is this one.
@@ -337,7 +366,27 @@ impl Looking<'_> {
         // What is compared with the column itself says more than another number.
         self.find_near(Evidence::Column);
         self.find_near(Evidence::Other);
+        self.count_chance();
         self.find_far();
+    }
+
+    /// Counts the INSERTs of which a number is as near to a place above the expected id as an id would be to that: each number for one.
+    fn count_chance(&mut self) {
+        let mut seen: Vec<(usize, u64)> = Vec::new();
+        for pending in self.pending.iter_mut().filter(|pending| !pending.is_by_chance) {
+            let counter = &mut self.counters[pending.counter];
+            let is_near = |one: &&Said| {
+                let SaidNumber { value, column } = one.number;
+                let is_other = column.is_none() && value > SMALL_MAX && !self.used.contains(&value);
+                let is_seen = seen.contains(&(pending.counter, value));
+                is_other && !is_seen && one.is_new_to(pending) && counter.is_by_chance(value, pending)
+            };
+            if let Some(one) = self.said.iter().find(is_near) {
+                seen.push((pending.counter, one.number.value));
+                counter.by_chance += 1;
+                pending.is_by_chance = true;
+            }
+        }
     }
 
     fn is_found(&self, pending: &Pending) -> bool {
@@ -353,7 +402,7 @@ impl Looking<'_> {
             let matched = counters.iter().filter_map(|counter| self.matched(*counter, evidence));
             let Some(nearest) = matched.min_by_key(|it| (it.distance, Reverse(it.last))) else { return };
             counters.retain(|counter| *counter != nearest.counter);
-            nearest.firsts.into_iter().for_each(|(at, first)| self.set(at, first));
+            nearest.firsts.into_iter().for_each(|(at, first)| self.set(at, first, evidence));
         }
     }
 
@@ -398,9 +447,12 @@ impl Looking<'_> {
     }
 
     /// The first id of the INSERT at this place is `first`.
-    fn set(&mut self, at: usize, first: u64) {
+    fn set(&mut self, at: usize, first: u64, evidence: Evidence) {
         let Pending { insert, counter, rows, .. } = self.pending[at];
         self.counters[counter].set(&self.pending[at], first, self.inserts);
+        if evidence == Evidence::Other {
+            self.counters[counter].shown.extend(u32::try_from(insert).ok());
+        }
         self.used.push(first);
         for other in self.pending.iter_mut().filter(|other| other.counter == counter) {
             if other.insert < insert {
@@ -462,6 +514,10 @@ struct Counter {
     far: VecDeque<Far>,
     /// How many INSERTs there were since an id was found.
     unseen: u32,
+    /// The INSERTs whose ids numbers show that do not stand beside the column.
+    shown: Vec<u32>,
+    /// Of how many such a number was said where no id can be.
+    by_chance: usize,
     /// By how much the last numbers that are not above the last id were lower than expected.
     low: VecDeque<u64>,
     /// By how much ids are lower than expected, if these agreed.
@@ -480,6 +536,12 @@ impl Counter {
 
     fn is_near(&self, value: u64, pending: &Pending) -> bool {
         value.abs_diff(self.expected(pending)) <= window_of(self.most_rows)
+    }
+
+    /// Whether `value` is as near to a place where no id can be.
+    fn is_by_chance(&self, value: u64, pending: &Pending) -> bool {
+        let window = window_of(self.most_rows);
+        value.abs_diff(self.expected(pending).saturating_add(CHANCE_WINDOWS * window)) <= window
     }
 
     /// Whether `value` may be the first id of an INSERT by the others that are known.
@@ -834,6 +896,27 @@ mod tests {
         let said = [(510, None), (501, Some(0))].map(|(value, column)| SaidNumber { value, column });
         inference.say(1, &said);
         assert_eq!(inference.finish().inserts[0].id_after, 1);
+    }
+
+    #[test]
+    fn numbers_that_are_near_by_chance_are_no_ids() {
+        // All from 300 to 1,299, in a mixed order.
+        let number = |nth: u64| 300 + nth * 919 % 1_000;
+        let other = |nth: u64| [(1, Inserts(1)), (1, Says(number(nth)))];
+        let Inferred { inserts, said, .. } = inferred(&(0..200).flat_map(other).collect::<Vec<_>>());
+        assert_eq!((inserts.len(), said), (0, 0));
+        // Between ids they do no harm.
+        let own = |nth: u64| [(1, Inserts(1)), (1, Says(LAST + 1 + nth)), (1, Says(number(nth)))];
+        let Inferred { said, .. } = inferred(&(0..200).flat_map(own).collect::<Vec<_>>());
+        assert!(said > 150, "{said}");
+    }
+
+    #[test]
+    fn what_is_said_of_the_column_is_no_chance() {
+        let number = |nth: u64| 300 + nth * 919 % 1_000;
+        let did = |nth: u64| [(1, Inserts(1)), (1, Says(number(nth))), (2, Inserts(1)), (2, SaysOf(502 + 2 * nth, 0))];
+        let Inferred { said, .. } = inferred(&(0..200).flat_map(did).collect::<Vec<_>>());
+        assert_eq!(said, 200);
     }
 
     #[test]
