@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-use workload::replay_sql::{CountedColumn, FilledBy, RecordedAnswer, WorkedIds};
+use workload::replay_sql::{CountedColumn, FilledBy, RecordedAnswer, WorkedIds, made_column};
 
 /// How many ids were set, and why others were not.
 #[derive(Default)]
@@ -166,12 +166,14 @@ impl MadeColumns {
         }
     }
 
-    /// The INSERT `text` with the ids that it `made`: the name of a column and each of them, with tabs between. `None` if the server does not make
-    /// them, or the text has no place for them.
+    /// The INSERT `text` with the ids that it `made`: the name of a column, which may have its table, and each of them, with tabs between. `None` if the
+    /// server does not make them, or the text has no place for them.
     pub fn with_ids(&self, text: &str, made: &str) -> Option<String> {
         let mut parts = made.split('\t');
-        let column = parts.next()?;
-        let columns = self.0.get(&inserted_table(text)?)?;
+        let (table, column) = made_column(parts.next()?);
+        // The session may look in other schemas than a connection of plimsoll.
+        let inserted = inserted_table(text)?;
+        let columns = self.0.get(table.unwrap_or(&inserted))?;
         let MadeColumn { by, place, .. } = columns.iter().find(|it| it.name == column)?;
         // What comes from a file is no SQL.
         let is_id = |id: &str| id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
@@ -236,6 +238,16 @@ mod tests {
         assert_eq!(with("INSERT INTO t (a) VALUES (1) RETURNING a", "a\t1"), None, "the client says it");
         assert_eq!(with("INSERT INTO v (a) VALUES (1) RETURNING id", "id\t1"), None, "it has no such table");
         assert_eq!(with("INSERT INTO t (a) VALUES (1) RETURNING id", "id\t1); DROP TABLE t"), None);
+    }
+
+    #[test]
+    fn the_counter_is_that_of_the_table_of_the_ids() {
+        let mut columns = MadeColumns::default();
+        let row = |table: &str, by: &str| [table, "id", by, "0"].map(|word| Some(word.to_owned())).to_vec();
+        columns.add(vec![row("t", "nextval('t_id_seq')"), row("s2.t", "nextval('s2.t_id_seq')")]);
+        let with = |made: &str| columns.with_ids("INSERT INTO t (a) VALUES (1)", made).unwrap();
+        assert!(with("id\t7").ends_with("(1, 7 + 0 * nextval('t_id_seq'))"));
+        assert!(with("s2.t\u{1f}id\t7").ends_with("(1, 7 + 0 * nextval('s2.t_id_seq'))"));
     }
 
     #[test]

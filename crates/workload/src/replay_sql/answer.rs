@@ -24,6 +24,8 @@ pub struct RecordedAnswer {
     pub last_id: Option<u64>,
 }
 
+/// Between the table of ids that a statement made and their column, if the table is told.
+pub(super) const BEHIND_TABLE: char = '\u{1f}';
 /// How many arguments an answer is.
 pub(super) const ANSWER_ARGS: usize = 5;
 const NUMBERS: usize = 4;
@@ -119,6 +121,11 @@ impl RecordedAnswer {
         let answer = RecordedAnswer::new((failed, bits & ARG_IS_CONSEQUENCE != 0), [1, 2, 3, 4].map(value));
         RecordedAnswer { is_worked_out: bits & ARG_IS_WORKED_OUT != 0, ..answer }
     }
+}
+
+/// The table, if it is told, and the column of ids whose first word is `name`.
+pub fn made_column(name: &str) -> (Option<&str>, &str) {
+    name.split_once(BEHIND_TABLE).map_or((None, name), |(table, column)| (Some(table), column))
 }
 
 fn take_number(bytes: &mut Vec<u8>) -> Option<u64> {

@@ -6,7 +6,7 @@
 //! a text of several statements is read by the path that it ends with. Ids of tables without a key are left to the server. LAST_INSERT_ID() is that
 //! of the INSERT before it in its session.
 
-use super::answer::RecordedAnswer;
+use super::answer::{RecordedAnswer, made_column};
 use super::recording::{PreparedTemplate, ReadStatement, RecordedStatement, SqlRecording};
 use super::wanted::LogDialect;
 use model::{MovedKey, MovedKeys, SqlArg};
@@ -191,13 +191,14 @@ impl KeyMover {
     /// Nothing if the column is no key.
     fn moved_made(&self, inserted: &[usize], copy: u32, made: &str) -> String {
         let mut parts = made.split('\t');
-        let column = parts.next().unwrap_or_default();
+        let name = parts.next().unwrap_or_default();
+        let (_, column) = made_column(name);
         let Some(number) = inserted.iter().find(|number| self.columns[**number].column == column) else {
             return String::new();
         };
         let moved = |value: i64| self.moved(self.key_of[*number].0, value, copy);
         let ids = parts.map(|id| moved_text(id, moved).unwrap_or_else(|| id.to_owned()));
-        std::iter::once(column.to_owned()).chain(ids).collect::<Vec<_>>().join("\t")
+        std::iter::once(name.to_owned()).chain(ids).collect::<Vec<_>>().join("\t")
     }
 
     /// `text` with the values of this copy in place of those that are `said`; `None` if it stays as it is.
@@ -594,6 +595,7 @@ mod tests {
         let mover = KeyMover::new(LogDialect::Postgres, Vec::new(), &[], keys());
         assert_eq!(mover.moved_made(&[0, 2], 1, "id\t501\t502"), "id\t1501\t1502");
         assert_eq!(mover.moved_made(&[0, 2], 0, "id\t501"), "id\t501");
+        assert_eq!(mover.moved_made(&[0, 2], 1, "s2.t\u{1f}id\t501"), "s2.t\u{1f}id\t1501");
         assert_eq!(mover.moved_made(&[1], 1, "id\t501"), "", "of another table");
         assert_eq!(mover.moved_made(&[0, 2], 1, ""), "");
     }

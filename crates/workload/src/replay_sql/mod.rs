@@ -28,7 +28,7 @@ mod wanted;
 mod worked_ids;
 mod workload_file;
 
-pub use answer::RecordedAnswer;
+pub use answer::{RecordedAnswer, made_column};
 pub use key_mover::{KeyMover, MovingColumn, MovingKey};
 pub use keys::{AskedKey, KeyColumn};
 pub use log_file::{SavedWorkload, ToSave, content_of_file, read_file, save_file};

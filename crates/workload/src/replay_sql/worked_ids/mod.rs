@@ -11,6 +11,7 @@ mod inference;
 mod matching;
 
 use super::RecordedAnswer;
+use super::answer::BEHIND_TABLE;
 use super::recording::{ReadStatement, RecordedStatement, SqlRecording};
 use super::wanted::LogDialect;
 use counters::{Moved, ReadText, SchemaColumns, SchemaPath, Step};
@@ -129,7 +130,7 @@ impl WorkedIds {
         let inferred = if is_known { pass.inference.finish() } else { Inferred::default() };
         let table = |number: &u16| columns[usize::from(*number)].table.clone();
         let unsaid = inferred.unsaid.iter().map(table).collect();
-        let named = |(column, last): &(u16, u64)| (columns[usize::from(*column)].column.clone(), *last);
+        let named = |(column, last): &(u16, u64)| (made_name(columns[usize::from(*column)]), *last);
         let columns = inferred.numberings.iter().map(named).collect();
         let is_told = counted > 0 || !triggered.is_empty();
         Ok(Some(WorkedIds { dialect, columns, inferred, lasts, counted, triggered, unsaid, unsure })
@@ -187,6 +188,15 @@ impl WorkedIds {
             }
         }
     }
+}
+
+/// The column of ids, with its table if a connection of plimsoll finds another one by that name, or none.
+fn made_name(counted: &CountedColumn) -> String {
+    let CountedColumn { namespace, is_visible, table, column, .. } = counted;
+    if *is_visible || namespace.is_empty() {
+        return column.clone();
+    }
+    format!("{namespace}.{table}{BEHIND_TABLE}{column}")
 }
 
 /// The first ones of these tables.
@@ -503,12 +513,12 @@ mod tests {
         let (in_s2, update) =
             ("INSERT INTO s2.orders (customer) VALUES (7)", "UPDATE s2.orders SET total = 1 WHERE id = 92");
         let (ids, told) = made(&[("a", ORDER), ("a", in_s2), ("b", in_s2), ("a", update), ("b", ORDER)]);
-        assert_eq!(ids, ["id\t501", "id\t92", "id\t91", "id\t502"]);
+        assert_eq!(ids, ["id\t501", "s2.orders\u{1f}id\t92", "s2.orders\u{1f}id\t91", "id\t502"]);
         assert!(told.ends_with("3 by the order of the log"), "{told}");
         let (ids, _) = made(&[("a", "SET search_path = \"$user\", public"), ("a", ORDER)]);
         assert_eq!(ids, ["id\t501"]);
         let (ids, _) = made(&[("a", "SET search_path TO s2, public"), ("b", ORDER), ("a", ORDER), ("b", ORDER)]);
-        assert_eq!(ids, ["id\t501", "id\t91", "id\t502"]);
+        assert_eq!(ids, ["id\t501", "s2.orders\u{1f}id\t91", "id\t502"]);
         // Nobody finds one without its schema.
         let columns = [of("s2", 90), of("s3", 500)];
         let recording = recorded(LogDialect::Postgres, &[("a", ORDER), ("a", in_s2)], RecordedAnswer::default());
