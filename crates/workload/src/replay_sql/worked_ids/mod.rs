@@ -557,6 +557,22 @@ mod tests {
     }
 
     #[test]
+    fn a_number_that_was_an_item_before_is_an_id_beside_its_column() {
+        let found = [
+            ("a", "SELECT price FROM items WHERE item = 502"),
+            ("a", ORDER),
+            ("b", ORDER),
+            ("a", "INSERT INTO lines (order_id, item, qty) VALUES (502, 9, 1)"),
+            ("b", "INSERT INTO lines (order_id, item, qty) VALUES (501, 9, 1)"),
+            ("a", "UPDATE orders SET total = 1 WHERE id = 502"),
+        ];
+        let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
+        let ids = worked(LogDialect::Postgres, &recording).unwrap();
+        assert_eq!(put(&ids, &recording), ["id\t502", "id\t501"]);
+        assert!(ids.told().starts_with("worked out: 2 by what the sessions say later and 0 "), "{}", ids.told());
+    }
+
+    #[test]
     fn copies_have_the_ids_of_the_whole() {
         let recording = recorded(LogDialect::Postgres, &FOUND, RecordedAnswer::default());
         let ids = worked(LogDialect::Postgres, &recording).unwrap();
