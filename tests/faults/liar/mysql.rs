@@ -163,7 +163,7 @@ pub const MALFORMED: &[Liar] = &[
         at: Stage::Greeting,
         what: "a web server",
         lie: |s| send(s, b"HTTP/1.1 400 Bad Request\r\n\r\n"),
-        message: BROKEN,
+        message: "a web server answers there, and no database",
     },
     Liar { at: Stage::Login, what: "an empty packet", lie: |s| send(s, &[0, 0, 0, 2]), message: "an empty packet" },
     Liar {
