@@ -6,19 +6,21 @@
 use super::asked::AskedRun;
 use super::claim::{Claim, ClaimKind};
 use super::effect::{PlaceEffect, as_speed};
-use super::speech::spoken;
+use super::speech::{begins, short_enough, spoken, under, unquoted};
 use crate::math::ratio::{RatioEstimate, RatioVerdict};
 use crate::points::metric::Metric;
 use crate::points::relative::{RelativeTable, relative_tables};
 use crate::points::sweep::is_comparable;
 use crate::points::work::WorkUnit;
-use crate::recorded::dimensions::{Role, Setting};
+use crate::recorded::dimensions::{DURABILITY, Role, Setting};
 use crate::{Analysis, PointAnalysis};
 use model::EngineProcess;
-use words::list::join_and;
+use words::list::{capital, join_and};
 
 /// If less than this share would not have shown, nothing is decided.
 pub(super) const SHOWN_MAX: f64 = 0.5;
+/// Of more arms that were not measured the reasons are left to the sentences on trust.
+const REASONS_MAX: usize = 2;
 
 /// The arms of one setting.
 pub(super) struct Comparison<'a> {
@@ -29,6 +31,8 @@ pub(super) struct Comparison<'a> {
     pub arms: Vec<Setting>,
     /// Which arms are not ranked, and why.
     pub not_ranked: Option<Claim>,
+    /// Which arms have no result, and why.
+    pub missing: Vec<Claim>,
     pub is_ranked: bool,
 }
 
@@ -63,18 +67,26 @@ impl<'a> Comparison<'a> {
 
     fn of_table(run: &'a AskedRun<'a>, table: RelativeTable) -> Comparison<'a> {
         let sorts = embedded_and_servers(run.analysis, &table);
-        let (not_ranked, is_mixed) = (not_ranked(&table, sorts.as_ref()), sorts.is_some());
-        let arms = table.arms.clone();
-        let mut table = sorts.map_or_else(|| table.clone(), |sorts| rankable(run.analysis, &table, sorts));
+        let (not_ranked, is_mixed) = (not_ranked(run.analysis, &table, sorts.as_ref()), sorts.is_some());
+        let (arms, missing) = (table.arms.clone(), without_result(run.analysis, &table));
+        let mut table = match sorts {
+            Some(sorts) => rankable(run.analysis, &table, sorts),
+            None => with_measured_base(run.analysis, &table),
+        };
         table.rows.retain(|row| run.usable().any(|point| point.settings.are_at(&row.place)));
         let is_ranked = !is_mixed || table.arms.len() > 1 && embedded_and_servers(run.analysis, &table).is_none();
-        Comparison { run, table, arms, not_ranked, is_ranked }
+        Comparison { run, table, arms, not_ranked, missing, is_ranked }
     }
 
     /// Whether any two of its arms have a ratio from which something may be concluded.
     pub(super) fn has_ratios(&self) -> bool {
         let mut cells = self.table.rows.iter().flat_map(|row| row.cells.iter().flatten());
         self.is_ranked && cells.any(|cell| !cell.is_unlike)
+    }
+
+    /// Whether a single arm has results, so that there is nothing to compare it with.
+    pub(super) fn has_one_arm(&self) -> bool {
+        self.table.arms.len() - self.table.arms_without_points.len() == 1
     }
 
     pub(super) fn base(&self) -> &Setting {
@@ -162,14 +174,21 @@ pub(super) fn done(unit: WorkUnit) -> &'static str {
     if unit == WorkUnit::Rows { "inserts" } else { unit.plural() }
 }
 
-/// The arms whose engine is inside plimsoll's process, and those that are servers, if there are both.
+/// The arms that have a point that can be compared.
+fn measured_arms(table: &RelativeTable) -> Vec<Setting> {
+    let arms = table.arms.iter().enumerate().filter(|(nth, _)| !table.arms_without_points.contains(nth));
+    arms.map(|(_, arm)| arm.clone()).collect()
+}
+
+/// The arms with results whose engine is inside plimsoll's process, and those that are servers, if there are both.
 fn embedded_and_servers(analysis: &Analysis, table: &RelativeTable) -> Option<[Vec<Setting>; 2]> {
     let is = |arm: &Setting, wanted: fn(EngineProcess) -> bool| {
         let mut own = analysis.points.iter().filter(|point| point.settings.has(arm));
         arm.role == Role::Engine && own.any(|point| wanted(point.traits.engine.process))
     };
+    let measured = measured_arms(table);
     let those = |wanted: fn(EngineProcess) -> bool| -> Vec<Setting> {
-        table.arms.iter().filter(|arm| is(arm, wanted)).cloned().collect()
+        measured.iter().filter(|arm| is(arm, wanted)).cloned().collect()
     };
     let embedded = those(|process| process == EngineProcess::Embedded);
     let servers = those(|process| matches!(process, EngineProcess::Own | EngineProcess::Elsewhere));
@@ -180,14 +199,14 @@ fn embedded_and_servers(analysis: &Analysis, table: &RelativeTable) -> Option<[V
 pub fn comparison_cautions(analysis: &Analysis) -> Vec<Claim> {
     let of_table = |table: &RelativeTable| {
         let sorts = embedded_and_servers(analysis, table);
-        [not_ranked(table, sorts.as_ref()), without_result(table)]
+        not_ranked(analysis, table, sorts.as_ref()).into_iter().chain(without_result(analysis, table))
     };
-    analysis.verdict.relative.iter().flat_map(of_table).flatten().collect()
+    analysis.verdict.relative.iter().flat_map(of_table).collect()
 }
 
 /// Which arms of `table` are not ranked, and why: its engines are of two `sorts`, or promise different things.
-fn not_ranked(table: &RelativeTable, sorts: Option<&[Vec<Setting>; 2]>) -> Option<Claim> {
-    let Some([embedded, servers]) = sorts else { return unlike_durability(table) };
+fn not_ranked(analysis: &Analysis, table: &RelativeTable, sorts: Option<&[Vec<Setting>; 2]>) -> Option<Claim> {
+    let Some([embedded, servers]) = sorts else { return unlike_durability(analysis, table) };
     let verb = if embedded.len() == 1 { "runs" } else { "run" };
     let [inside, outside] = [embedded, servers].map(|arms| join_and(&arms.iter().map(spoken).collect::<Vec<String>>()));
     let sentence = format!(
@@ -197,16 +216,49 @@ fn not_ranked(table: &RelativeTable, sorts: Option<&[Vec<Setting>; 2]>) -> Optio
     Some(Claim::new(ClaimKind::Caution, sentence))
 }
 
-/// `No result of XFS can be used.`, of the arms that were asked for and have none.
-pub(super) fn without_result(table: &RelativeTable) -> Option<Claim> {
-    let arms: Vec<String> = table.arms_without_points.iter().map(|nth| spoken(&table.arms[*nth])).collect();
-    let sentence = || format!("No result of {} can be used.", join_and(&arms));
-    (!arms.is_empty()).then(|| Claim::new(ClaimKind::Caution, sentence()))
+/// `The MySQL server was not measured: connection refused at host 127.0.0.1, port 3306.`, or `No result of XFS can be used.`, of the arms that were
+/// asked for and have none.
+fn without_result(analysis: &Analysis, table: &RelativeTable) -> Vec<Claim> {
+    let arms = table.arms_without_points.iter().map(|nth| &table.arms[*nth]);
+    let told = arms.map(|arm| (arm, why_unmeasured(analysis, arm)));
+    let (unmeasured, unusable): (Vec<_>, Vec<_>) = told.partition(|(_, why)| why.is_some());
+    let caution = |sentence: String| Claim::new(ClaimKind::Caution, sentence);
+    let mut claims: Vec<Claim> = Vec::new();
+    if unmeasured.len() > REASONS_MAX {
+        let names: Vec<String> = unmeasured.iter().map(|(arm, _)| spoken(arm)).collect();
+        claims.push(caution(format!("{} were not measured.", begins(&join_and(&names)))));
+    } else {
+        let reasons = unmeasured.iter().filter_map(|(arm, why)| Some((arm, why.as_ref()?)));
+        claims.extend(reasons.map(|(arm, why)| caution(unmeasured_words(arm, why))));
+    }
+    let names: Vec<String> = unusable.iter().map(|(arm, _)| spoken(arm)).collect();
+    claims.extend((!names.is_empty()).then(|| caution(format!("No result of {} can be used.", join_and(&names)))));
+    claims
+}
+
+fn unmeasured_words(arm: &Setting, why: &str) -> String {
+    let what = if arm.role == Role::Engine {
+        format!("{} was not measured", begins(&spoken(arm)))
+    } else {
+        format!("{} nothing was measured", capital(&under(arm)))
+    };
+    short_enough(vec![format!("{what}: {why}."), format!("{what}.")])
+}
+
+/// Why no point of `arm` began to be measured, without what to do about it; `None` if one has numbers, or no reason is known.
+fn why_unmeasured(analysis: &Analysis, arm: &Setting) -> Option<String> {
+    let own: Vec<&PointAnalysis> = analysis.points.iter().filter(|point| point.settings.has(arm)).collect();
+    if own.iter().any(|point| point.summary.is_some()) {
+        return None;
+    }
+    let error = own.iter().find_map(|point| point.error.as_deref())?;
+    let reason = error.split_once("; ").map_or(error, |(reason, _)| reason);
+    Some(unquoted(reason.trim_end_matches('.')))
 }
 
 /// The tables whose pairs decide: that of the arms of `table`, or of engines inside plimsoll and of servers one each.
 pub(super) fn deciding_tables(analysis: &Analysis, table: &RelativeTable) -> Vec<RelativeTable> {
-    let Some(sorts) = embedded_and_servers(analysis, table) else { return vec![table.clone()] };
+    let Some(sorts) = embedded_and_servers(analysis, table) else { return vec![with_measured_base(analysis, table)] };
     sorts.iter().filter_map(|sort| table_of(analysis, table, sort)).collect()
 }
 
@@ -214,6 +266,13 @@ pub(super) fn deciding_tables(analysis: &Analysis, table: &RelativeTable) -> Vec
 fn rankable(analysis: &Analysis, table: &RelativeTable, [embedded, servers]: [Vec<Setting>; 2]) -> RelativeTable {
     let kept = if embedded.len() > servers.len() { embedded } else { servers };
     table_of(analysis, table, &kept).unwrap_or_else(|| table.clone())
+}
+
+/// `table`, or that of the arms with results if its base has none: nothing is compared with such a base.
+fn with_measured_base(analysis: &Analysis, table: &RelativeTable) -> RelativeTable {
+    let lacks_base = table.arms_without_points.contains(&0);
+    let own = lacks_base.then(|| table_of(analysis, table, &measured_arms(table))).flatten();
+    own.unwrap_or_else(|| table.clone())
 }
 
 /// The table of the arms `kept` of `table`; `None` if there is nothing to compare.
@@ -231,16 +290,18 @@ fn table_of(analysis: &Analysis, table: &RelativeTable, kept: &[Setting]) -> Opt
 }
 
 /// That engines promise different things of a commit, if they do.
-fn unlike_durability(table: &RelativeTable) -> Option<Claim> {
+fn unlike_durability(analysis: &Analysis, table: &RelativeTable) -> Option<Claim> {
     let is_unlike = |nth: &usize| table.rows.iter().any(|row| row.cells[*nth].is_some_and(|cell| cell.is_unlike));
     let unlike: Vec<String> =
         (0..table.arms.len() - 1).filter(is_unlike).map(|nth| spoken(&table.arms[nth + 1])).collect();
+    let is_arm = |point: &&PointAnalysis| table.arms.iter().any(|arm| point.settings.has(arm));
+    let has_flag = |point: &PointAnalysis| point.settings.used().any(|setting| setting.name == DURABILITY);
+    // The flag is refused for a server that plimsoll did not start.
+    let takes_flag = analysis.points.iter().filter(is_arm).all(has_flag);
+    let remedy = if takes_flag { "give all the same --durability" } else { "set it alike on the servers" };
     let sentence = || {
-        format!(
-            "Not ranked: {} and {} promise different things of a commit; give all the same --durability.",
-            spoken(&table.arms[0]),
-            join_and(&unlike)
-        )
+        let (base, others) = (spoken(&table.arms[0]), join_and(&unlike));
+        format!("Not ranked: {base} and {others} promise different things of a commit; {remedy}.")
     };
     (!unlike.is_empty()).then(|| Claim::new(ClaimKind::Caution, sentence()))
 }

@@ -13,9 +13,9 @@ mod tests;
 
 pub(super) use table::{by_place, has_column_for_each_arm, ratio_cell, speed_cell};
 
-use super::numbers;
+use super::{numbers, sweep};
 use crate::answer::claim::{Claim, ClaimKind};
-use crate::answer::comparison::{ArmEffects, Comparison, SHOWN_MAX, without_result};
+use crate::answer::comparison::{ArmEffects, Comparison, SHOWN_MAX};
 use crate::answer::effect::{Branch, Is, split_within};
 use crate::answer::places::{axes, distinguishing, leads_to};
 use crate::answer::speech::{number_word, size, spoken, under, with};
@@ -33,6 +33,8 @@ use words::quantity::time;
 
 /// From so many other arms on, each has one claim.
 const ARMS_WITH_DETAILS: usize = 3;
+/// Of one arm without another so many sorts of work are told.
+const ALONE_MAX: usize = 2;
 /// A larger factor that would have shown tells nothing.
 const FACTOR_TOLD_MAX: f64 = 20.0;
 /// So many different results are said one by one; of more the ends are said.
@@ -50,7 +52,6 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         claims.extend(comparison.not_ranked.clone());
         claims.extend(undecided(&comparison, &effects));
     }
-    claims.extend(without_result(&comparison.table));
     if is_decided {
         claims.extend(comparison.not_ranked.clone());
         claims.extend(partly_undecided(run, &effects));
@@ -80,6 +81,11 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     // It changes what the table says, so that no other comes before it but the answer.
     let second = claims.len().min(1);
     claims.splice(second..second, wakeups::claim(&Thing::all(run)));
+    // Who asked for two learns first why there is one, and what that does.
+    if comparison.has_one_arm() {
+        claims.splice(0..0, Thing::all(run).iter().take(ALONE_MAX).map(sweep::rate_claim));
+    }
+    claims.splice(0..0, comparison.missing.clone());
     let lacks_pairs = effects.iter().any(|one| !one.undecided.is_empty());
     Some(AnswerParts {
         question: question(&comparison),

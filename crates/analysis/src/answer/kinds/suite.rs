@@ -39,6 +39,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         claims = undecided(&comparison, &effects);
     }
     claims.extend(comparison.not_ranked.clone());
+    claims.splice(0..0, comparison.missing.clone());
     Some(AnswerParts {
         question: format!("Which tests differ {}?", with(&arms[1])),
         table: Some(table(&comparison)),

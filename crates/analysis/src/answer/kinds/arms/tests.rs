@@ -296,9 +296,10 @@ fn engines_of_unlike_durability_are_not_ranked() {
         let word = if point.trial.target.engine == "mariadb" { "disk" } else { "os" };
         point.traits.engine.durability = Some(word.into());
     }
+    // No plan sets it, as of servers that are reached by a URL.
     let answer = answer_of(all, None);
     let expected = [
-        "Not ranked: MariaDB and PostgreSQL promise different things of a commit; give all the same --durability.",
+        "Not ranked: MariaDB and PostgreSQL promise different things of a commit; set it alike on the servers.",
         "The number of clients limits it: each waits for one operation (573 to 948 us) before it sends the next, and nothing else is full.",
     ];
     assert_eq!(sentences(&answer), expected);
@@ -347,6 +348,41 @@ fn an_arm_without_a_result_is_named_here_and_in_the_details() {
     assert!(sentences(&answer(&analysis)).contains(&expected), "{:?}", answer(&analysis).claims);
     assert_eq!(comparison_cautions(&analysis).len(), 1);
     assert_eq!(comparison_cautions(&analysis)[0].sentence, expected);
+}
+
+/// `points` with those of `engine` as they are if its server was not reached.
+fn unreached(mut points: Vec<PointData>, engine: &str) -> Vec<PointData> {
+    for point in points.iter_mut().filter(|point| point.trial.target.engine == engine) {
+        let error = "connection refused at host `127.0.0.1`, port 9; is the server running?";
+        (point.state, point.error) = (PointState::Failed, Some(error.to_owned()));
+        point.phases.clear();
+    }
+    points
+}
+
+#[test]
+fn an_arm_that_was_not_measured_comes_first_with_its_reason_and_then_what_the_other_does() {
+    let cells = [cell("SQLite", 9000.0), cell("MariaDB", 1000.0)];
+    let mut all = points(&cells, 1);
+    for point in &mut all {
+        let process = if point.trial.target.engine == "sqlite" { "embedded" } else { "own" };
+        point.facts = vec![Fact::new("engine.process", process)];
+        point.traits.learn_all(&point.facts);
+    }
+    let answer = answer_of(unreached(all, "mariadb"), None);
+    let told = sentences(&answer);
+    assert_eq!(told[0], "MariaDB was not measured: connection refused at host 127.0.0.1, port 9.");
+    assert!(told[1].starts_with("SQLite serves "), "{told:?}");
+    assert!(told.iter().all(|sentence| !sentence.contains("not ranked")), "{told:?}");
+}
+
+#[test]
+fn arms_are_compared_among_themselves_if_the_base_was_not_measured() {
+    let cells = [cell("SQLite", 9000.0), cell("MariaDB", 1000.0), cell("PostgreSQL", 1600.0)];
+    let answer = answer_of(unreached(points(&cells, 4), "sqlite"), None);
+    let told = sentences(&answer);
+    assert!(told[0].starts_with("SQLite was not measured: "), "{told:?}");
+    assert!(told[1].starts_with("PostgreSQL does 1.6 times as many transactions as MariaDB"), "{told:?}");
 }
 
 #[test]
