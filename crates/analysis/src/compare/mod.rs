@@ -195,7 +195,9 @@ fn lost_places(base: &Arm, new: &Arm, matched: &[CommonPlace], differing: &arm::
     let usable = |points: &[&ArmPoint]| {
         points.iter().filter(|point| point.is_usable() || point.analysis.had_nothing_to_do()).count()
     };
-    let of_matched = matched.iter().filter_map(|place| {
+    // Another engine has not lost what this one did.
+    let is_same_engine = |place: &&CommonPlace| !engines_of(&place.base).is_disjoint(&engines_of(&place.new));
+    let of_matched = matched.iter().filter(is_same_engine).filter_map(|place| {
         let [of_base, of_new] = [usable(&place.base), usable(&place.new)];
         let is_lost = of_new == 0 || of_base >= PAIRS_MIN && of_new < PAIRS_MIN && of_new < place.new.len();
         let lost = || LostPlace { label: place.label.clone(), usable: [of_base, of_new] };
@@ -203,10 +205,16 @@ fn lost_places(base: &Arm, new: &Arm, matched: &[CommonPlace], differing: &arm::
     });
     // A run of other work has lost nothing of this one, however early it ended.
     let is_other_work = matched.is_empty() && !new.points.is_empty();
-    let unmeasured = arm::not_measured(base, new, differing).into_iter().filter(|_| !is_other_work);
+    let planned: BTreeSet<&str> = new.meta.plan.trials.iter().map(|trial| trial.target.engine.as_str()).collect();
+    let unmeasured = arm::not_measured(base, new, differing).into_iter();
+    let unmeasured = unmeasured.filter(|(_, points)| !is_other_work && !engines_of(points).is_disjoint(&planned));
     let unmeasured = unmeasured.map(|(label, points)| (label, usable(&points)));
     let unmeasured = unmeasured.filter(|(_, of_base)| *of_base > 0);
     of_matched.chain(unmeasured.map(|(label, of_base)| LostPlace { label, usable: [of_base, 0] })).collect()
+}
+
+fn engines_of<'a>(points: &[&'a ArmPoint]) -> BTreeSet<&'a str> {
+    points.iter().map(|point| point.data.trial.target.engine.as_str()).collect()
 }
 
 fn compare_place(place: &CommonPlace) -> Option<PlaceComparison> {
@@ -614,6 +622,19 @@ mod tests {
         assert_eq!(lost(&new, &[0, 1, 2, 3, 4]), [[5, 0]], "all of them");
         assert_eq!(lost(&new, &[2, 3]), [[5, 3]], "too few are left to decide");
         assert_eq!(lost(&new, &[2]), Vec::<[usize; 2]>::new(), "four pairs decide");
+    }
+
+    #[test]
+    fn another_engine_has_lost_nothing_of_the_base_and_is_named_as_what_differs() {
+        let base = run(16, 5, 1000.0, 50e3, 3.0, nothing);
+        let new = run(17, 5, 1000.0, 50e3, 3.0, |point| point.trial.target.engine = "mariadb".into());
+        let mut analyses = [analyse(&base), analyse(&new)];
+        analyses[1].points.iter_mut().for_each(|point| point.validity = crate::Validity::Invalid);
+        let all = [&base, &new].into_iter().zip(&analyses);
+        let all = all.map(|(data, analysis)| ComparedRun { name: "run", data, analysis });
+        let one = compare_runs(&all.collect::<Vec<_>>()).remove(0);
+        assert_eq!((one.lost.len(), one.places.len()), (0, 0));
+        assert!(condition(&one, &ConditionKind::Engine).is_some(), "{:?}", one.unlike);
     }
 
     #[test]

@@ -243,13 +243,19 @@ pub(super) fn nothing_in_common(comparison: &RunComparison) -> Option<String> {
         return None;
     }
     if !comparison.unlike.iter().any(|one| one.kind == ConditionKind::NoCommonPlace) {
-        return Some(format!("Nothing can be compared: {}.", nothing_usable(comparison)));
+        let differ = they_differ(comparison, |kind| *kind == ConditionKind::Engine);
+        return Some(format!("Nothing can be compared: {}.{differ}", nothing_usable(comparison)));
     }
-    let all: Vec<String> = comparison.unlike.iter().filter(|one| !is_sentence(&one.kind)).map(difference).collect();
-    let differ = if all.is_empty() { String::new() } else { format!(" They differ in {}.", join_and(&all)) };
+    let differ = they_differ(comparison, |kind| !is_sentence(kind));
     Some(format!(
         "Nothing can be compared: no point of one has a point of the other with the same work and settings.{differ}"
     ))
+}
+
+/// ` They differ in the engine (sqlite against fjall).`, of the conditions that `is_told`; nothing without one.
+fn they_differ(comparison: &RunComparison, is_told: fn(&ConditionKind) -> bool) -> String {
+    let all: Vec<String> = comparison.unlike.iter().filter(|one| is_told(&one.kind)).map(difference).collect();
+    if all.is_empty() { String::new() } else { format!(" They differ in {}.", join_and(&all)) }
 }
 
 /// `the points of new cannot be used`
@@ -549,6 +555,14 @@ mod tests {
         one.places.clear();
         one.usable = [4, 0];
         assert_eq!(cautions(&one), ["Nothing can be compared: the points of new cannot be used."]);
+        let [base, new] = [vec!["fjall".to_owned()], vec!["sqlite".to_owned()]];
+        one.unlike.push(Condition { kind: ConditionKind::Engine, base, new, effect: ConditionEffect::Compared });
+        assert!(
+            cautions(&one)[0].ends_with(" They differ in the engine (fjall against sqlite)."),
+            "{:?}",
+            cautions(&one)
+        );
+        one.unlike.pop();
         one.unlike.push(Condition {
             kind: ConditionKind::NoCommonPlace,
             base: Vec::new(),
