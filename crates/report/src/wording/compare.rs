@@ -62,8 +62,11 @@ fn yearly_costs(comparison: &RunComparison) -> Vec<String> {
     known.map(|(verb, values)| format!("A year {verb} {}.", join_and(&values))).collect()
 }
 
-/// `run-1 (mariadb:innodb 10.11.19), 6 repeats`
+/// `run-1 (mariadb:innodb 10.11.19), 6 repeats`; of a search without a result `run-1, without a result`
 fn arm(arm: &ArmSummary) -> String {
+    if arm.repeats == 0 {
+        return format!("{}, without a result", arm_with_engine(arm));
+    }
     format!("{}, {}", arm_with_engine(arm), plural(arm.repeats as u64, "repeat"))
 }
 
@@ -78,6 +81,7 @@ fn arm_with_engine(arm: &ArmSummary) -> String {
     match &arm.group {
         Some(group) if arm.engines.iter().any(|(name, _)| *name == group.value.to_string()) => engines,
         Some(group) => format!("{} ({engines})", phrase(group)),
+        None if engines.is_empty() => arm.run.clone(),
         // A run may be called by its engine.
         None if engines == arm.run || engines.starts_with(&format!("{} ", arm.run)) => engines,
         None => format!("{} ({engines})", arm.run),
@@ -619,6 +623,14 @@ mod tests {
         assert!(answer[0].starts_with("Nothing can be compared: "), "{answer:?}");
         assert!(answer.len() == 1 && answer[0].ends_with("They differ in `mode` (a against b)."), "{answer:?}");
         assert_eq!(introduction(&one).len(), 1, "{:?}", introduction(&one));
+    }
+
+    #[test]
+    fn a_search_without_a_result_has_no_repeats_and_no_engine_in_brackets() {
+        let mut one = compared();
+        (one.base.engines, one.base.repeats) = (Vec::new(), 0);
+        let told = introduction(&one);
+        assert!(told[0].starts_with("Base: old, without a result. New: new (postgres 15.18), 4 repeats"), "{told:?}");
     }
 
     #[test]
