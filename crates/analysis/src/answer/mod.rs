@@ -110,7 +110,7 @@ pub fn answer_with(analysis: &Analysis, rows: &Analysis) -> Answer {
     claims.truncate(CLAIMS_MAX);
     let table = table.map(AnswerTable::bounded);
     let trust = if is_watch { kinds::trust_of_watch(&run) } else { trust::sentences(&run, table.as_ref()) };
-    let next =
-        if is_watch { next } else { trust::step_after_failure(&run).or(next).or_else(|| trust::next_step(&run)) };
+    let first_step = || trust::step_after_failure(&run).or_else(|| trust::step_after_interruption(&run));
+    let next = if is_watch { next } else { first_step().or(next).or_else(|| trust::next_step(&run)) };
     Answer { kind, question: run.told_question().unwrap_or(question), table, claims, trust, next }
 }

@@ -164,6 +164,33 @@ pub(super) fn step_after_failure(run: &AskedRun) -> Option<String> {
     Some(format!("Remove the cause of the {which}, or leave {what} out, and run the same command again."))
 }
 
+/// `Measure the rest: plimsoll run --resume 20261201-quick`, if points are missing because the run was interrupted, or plimsoll was killed. A search
+/// says by itself how it goes on.
+pub(super) fn step_after_interruption(run: &AskedRun) -> Option<String> {
+    let (points, plan) = (&run.analysis.points, &run.analysis.meta.plan);
+    let is_over = points.iter().any(|point| point.traits.course.is_time_over || point.traits.imported.is_some());
+    if is_over || !run.analysis.searches.is_empty() {
+        return None;
+    }
+    let mut partial = points.iter().filter(|point| point.state == PointState::Partial).peekable();
+    // Of a plan that ends once it is sure not every point is needed.
+    let lacks_points = plan.sure.is_none() && !run.analysis.verdict.trust.unmeasured.is_empty();
+    let is_left = partial.peek().is_some() || lacks_points;
+    let name = run.name_to_type();
+    let command = if plan.why.is_some() {
+        format!("plimsoll why {name} --resume")
+    } else {
+        format!("plimsoll run --resume {name}")
+    };
+    (is_left && partial.all(is_cut)).then(|| format!("Measure the rest: `{command}`"))
+}
+
+/// Whether the user ended `point`, or nobody recorded why it ended: plimsoll was killed.
+fn is_cut(point: &PointAnalysis) -> bool {
+    let is_wished = |error: &str| error.starts_with("interrupted") || error.starts_with("skipped");
+    point.error.as_deref().is_none_or(is_wished)
+}
+
 /// What to do if the target did not take a statement of the plan: `Correct statement by_key in shop.toml, and run the same command again.`
 fn step_after_rejection(run: &AskedRun) -> Option<String> {
     let failed = run.analysis.points.iter().filter(|point| point.state == PointState::Failed);
@@ -659,6 +686,27 @@ mod tests {
         assert!(parts.iter().all(|part| told.contains(*part)), "{told}");
         let alone = trust(&of(vec![failed(64, refused)]));
         assert!(alone.iter().all(|sentence| !sentence.contains("before it was measured")), "{alone:?}");
+    }
+
+    #[test]
+    fn a_run_that_was_interrupted_or_killed_is_resumed_by_its_name() {
+        let next = |points: Vec<Simulation>, missing: usize| {
+            let mut run = run_of(points.into_iter().map(Simulation::point).collect(), Vec::new());
+            run.meta.run_id = "20261201-quick".to_owned();
+            let one_more = run.meta.plan.trials[0].clone();
+            run.meta.plan.trials.extend(vec![one_more; missing]);
+            answer(&analyse(&run)).next.unwrap_or_default()
+        };
+        let partial = |error: Option<&str>| {
+            quiet().with(|point| (point.state, point.error) = (PointState::Partial, error.map(str::to_owned)))
+        };
+        let resume = "Measure the rest: `plimsoll run --resume 20261201-quick`";
+        assert_eq!(next(vec![quiet(), partial(None)], 0), resume, "it was killed");
+        assert_eq!(next(vec![quiet(), partial(Some("interrupted; what was measured is kept"))], 0), resume);
+        assert_eq!(next(vec![quiet(), quiet()], 1), resume, "it was ended between points");
+        let full = partial(Some("stopped because the disk was nearly full; what was measured is kept"));
+        assert_ne!(next(vec![quiet(), full], 1), resume, "it would end in the same way");
+        assert_ne!(next(vec![quiet(), quiet()], 0), resume);
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
         question: question(&things),
         table: Some(table(&things)),
         claims,
-        next: things.iter().find_map(more_steps),
+        next: things.iter().filter(|_| has_one_workload(run)).find_map(more_steps),
     })
 }
 
@@ -193,6 +193,12 @@ fn rising_together(things: &[Thing]) -> Option<Claim> {
     Some(other.with_figure(claim, &other_rate))
 }
 
+/// Whether all of its plan is of one workload. What measures several, such as `plimsoll quick`, takes no numbers of clients or depths.
+fn has_one_workload(run: &AskedRun) -> bool {
+    let trials = &run.analysis.meta.plan.trials;
+    trials.iter().all(|trial| trial.workload.name == trials[0].workload.name)
+}
+
 /// `Go on: --depth 128,256.`, if the rate still rises at the last step.
 fn more_steps(thing: &Thing) -> Option<String> {
     let sweep = &thing.sweep;
@@ -299,7 +305,7 @@ fn columns(things: &[Thing]) -> Vec<ClientsAndDepth> {
 #[cfg(test)]
 mod tests {
     use crate::answer::Answer;
-    use crate::answer::AnswerKind;
+    use crate::answer::{AnswerKind, AskedRun};
     use crate::simulated::{Simulation, params, run_of};
     use crate::{analyse, answer as answer_of};
     use model::{Bytes, Nanos, Pacing, Value};
@@ -388,6 +394,18 @@ mod tests {
         let expected =
             "The disk reads 50,100 random blocks of 16 KiB per second with 64 requests at a time and can do more.";
         assert_eq!(alone, expected);
+    }
+
+    #[test]
+    fn a_plan_of_several_workloads_is_not_told_to_go_on_with_more_steps() {
+        let points = file("rndrd", &[(16, 20_000), (64, 50_000)]).into_iter().map(Simulation::point);
+        let mut analysis = analyse(&run_of(points.collect(), Vec::new()));
+        let goes_on = |analysis: &crate::Analysis| super::has_one_workload(&AskedRun { analysis, rows: analysis });
+        assert!(goes_on(&analysis));
+        let mut other = analysis.meta.plan.trials[0].clone();
+        other.workload.name = "oltp".into();
+        analysis.meta.plan.trials.push(other);
+        assert!(!goes_on(&analysis));
     }
 
     #[test]
