@@ -43,8 +43,9 @@ pub fn test(seen: &Seen) -> Tested {
     if let Some(waited) = waits_for_reads(seen, busy).filter(|_| !is_shallow) {
         let (busy_share, used_share) = (Share(busy), line.map(|line| Share(line.share)));
         let evidence = LimitEvidence::Disk { busy_share, queue, used_share, waited_share: Some(Share(waited)) };
+        // Its share is that of the device, as at all other points: what the threads waited for it is in the evidence.
         return Tested::Binds(
-            Cause::new(evidence, waited).confidence(Confidence::Likely).next(NextStep::CompareWithFile),
+            Cause::new(evidence, busy).confidence(Confidence::Likely).next(NextStep::CompareWithFile),
         );
     }
     match line.filter(|_| busy > BUSY_MIN) {

@@ -806,6 +806,9 @@ mod tests {
         let each = [0.4, 0.5, 3.0, 0.0, 0.1, 0.0, 0.0];
         let reading = threads(crowd(0.85, 0.2).process("none"), ThreadOf::Client, each);
         assert_eq!(surest(&reading), (Limit::Disk, Confidence::Likely));
+        let causes = found(&reading).causes;
+        let disk = causes.iter().find(|cause| cause.limit() == Limit::Disk).expect("it was named");
+        assert_eq!((disk.share.0 * 100.0).round(), 85.0, "how busy it was, and not how long threads waited");
     }
 
     #[test]
