@@ -56,7 +56,6 @@ pub fn write(analysis: &Analysis, dir: &Path, points: PointCharts) -> Result<Wri
     let charts = report.open_inside("charts")?;
     let all = figures(analysis, points);
     let mut files = vec![
-        report.replace("report.html", html_with(analysis, &all).as_bytes())?,
         report.replace("report.md", markdown(analysis).as_bytes())?,
         report.replace("points.csv", points_csv(analysis).as_bytes())?,
         report.replace("intervals.csv", intervals_csv(analysis).as_bytes())?,
@@ -89,7 +88,7 @@ pub fn write(analysis: &Analysis, dir: &Path, points: PointCharts) -> Result<Wri
     }
     let figures: Vec<&Figure> = all.iter().flat_map(|(_, figures)| figures).collect();
     files.extend(write_all_figures(&figures, &charts)?);
-    Ok(WrittenReport { html: files[0].clone(), files })
+    report.complete(files, &html_with(analysis, &all))
 }
 
 /// Writes report.html, report.md, history.csv, charts/*.svg and charts/*.png into `dir`, which is made if it is missing.
@@ -125,15 +124,12 @@ pub fn write_comparison(
 fn write_page(page: &Page, rows: &[(&str, String)], dir: &Path) -> Result<WrittenReport, ReportError> {
     let report = ReportDir::claim(dir)?;
     let charts = report.open_inside("charts")?;
-    let mut files = vec![
-        report.replace("report.html", page_html(page).as_bytes())?,
-        report.replace("report.md", page_markdown(page).as_bytes())?,
-    ];
+    let mut files = vec![report.replace("report.md", page_markdown(page).as_bytes())?];
     for (name, csv) in rows {
         files.push(report.replace(name, csv.as_bytes())?);
     }
     files.extend(write_all_figures(&page.figures().collect::<Vec<_>>(), &charts)?);
-    Ok(WrittenReport { html: files[0].clone(), files })
+    report.complete(files, &page_html(page))
 }
 
 /// Writes each figure as SVG and PNG into `dir`, which is made if it is missing.
@@ -253,6 +249,13 @@ impl ReportDir {
         }
     }
 
+    /// The report with the page `html` besides `files`. It is written last: a page that is there is one whose pictures are, too.
+    fn complete(&self, mut files: Vec<PathBuf>, html: &str) -> Result<WrittenReport, ReportError> {
+        let html = self.replace("report.html", html.as_bytes())?;
+        files.insert(0, html.clone());
+        Ok(WrittenReport { html, files })
+    }
+
     /// A file that was not there before; what a killed process of the same number left is removed.
     fn write_new(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
         let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
@@ -298,6 +301,18 @@ mod tests {
         let is_hidden = |name: &str| name.starts_with('.') && name != MARK;
         let hidden = |d: &Path| fs::read_dir(d).unwrap().any(|e| is_hidden(&e.unwrap().file_name().to_string_lossy()));
         assert!(!hidden(&dir) && !hidden(&dir.join("charts")));
+    }
+
+    #[test]
+    fn there_is_no_page_if_a_picture_cannot_be_written() {
+        let (analysis, dir) = (quick(), tempfile::tempdir().unwrap());
+        let all = figures(&analysis, PointCharts::Telling);
+        let picture = &all.iter().flat_map(|(_, figures)| figures).next().unwrap().id;
+        fs::write(dir.path().join(MARK), "").unwrap();
+        // No file replaces a directory.
+        fs::create_dir_all(dir.path().join("charts").join(format!("{picture}.png"))).unwrap();
+        assert!(matches!(write(&analysis, dir.path(), PointCharts::Telling), Err(ReportError::Write { .. })));
+        assert!(!dir.path().join("report.html").exists());
     }
 
     #[test]

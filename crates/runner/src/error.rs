@@ -6,7 +6,7 @@
 use bus::BusError;
 use host::TargetError;
 use load::StopReason;
-use model::PointState;
+use model::{Nanos, PointState};
 use plan::PlanError;
 use store::StoreError;
 use thiserror::Error;
@@ -30,14 +30,14 @@ pub enum RunnerError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The run file could not be written any more while a point was measured.
-    #[error("{error}; the phase `{phase}` was not recorded from second {second} on")]
+    #[error("{error}; the phase `{phase}` was not recorded from second {} on", second_text(*.end))]
     Unrecorded {
         /// The reason why it could not be written.
         error: Box<StoreError>,
         /// The phase that was not recorded whole.
         phase: &'static str,
-        /// The second of the phase, from 0, from which nothing is recorded.
-        second: u64,
+        /// When nothing more was recorded, since the phase began.
+        end: Nanos,
     },
     /// The bus between hosts cannot be used.
     #[error(transparent)]
@@ -114,6 +114,12 @@ impl RunnerError {
     }
 }
 
+/// `12`; below a second `0.38`, since a phase that was recorded at all was not lost from its beginning on.
+fn second_text(end: Nanos) -> String {
+    let seconds = end.0 as f64 / 1e9;
+    if end.0 == 0 || seconds >= 1.0 { (seconds as u64).to_string() } else { format!("{:.2}", seconds.max(0.01)) }
+}
+
 fn stop_text(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Interrupted => "interrupted; what was measured is kept",
@@ -129,6 +135,12 @@ fn stop_text(reason: StopReason) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_recorded_of_less_than_a_second_is_told_in_fractions() {
+        let told = |milliseconds: u64| second_text(Nanos::from_millis(milliseconds));
+        assert_eq!([0, 3, 380, 1_900, 12_000].map(told), ["0", "0.01", "0.38", "1", "12"]);
+    }
 
     #[test]
     fn an_engine_that_failed_fails_its_point_and_an_interruption_leaves_it_partial() {

@@ -1,7 +1,7 @@
 //! Finds runs whose rate drifts or varies widely.
 //!
 //! In: the rates of the whole intervals. Out: a warning for a drift, a note for wide variation.
-//! Limits: needs 16 intervals to compare halves, 8 for a trend; a run that rises and falls again by as much has neither. A rate that
+//! Limits: needs a second, and 16 intervals to compare halves, 8 for a trend; a run that rises and falls again by as much has neither. A rate that
 //! fell and is steady since is a `slowdown`.
 
 use super::{CourseDisturbance, Detects, Finding, FindingKind, ShownBy, slowdown};
@@ -83,6 +83,9 @@ impl Unsteadiness {
 // Less is within what two runs on a shared machine differ by.
 const DRIFT_MIN: f64 = 0.10;
 
+// A change within the first second is that of a beginning, however many intervals are in it.
+const DRIFT_TIME_MIN: Nanos = Nanos::from_secs(1);
+
 // A run has many points, each looked at twice: at 95 % one of ten steady points would be called unsteady.
 const LEVEL: f64 = 0.999;
 
@@ -97,7 +100,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let whole = measured.shape.served_intervals(measured.window);
     let rates: Vec<f64> = whole.iter().map(OpTally::ops_per_s).collect();
     // The rule of the rounds judges whether a run by rounds is steady, and a slowdown is a drift that ended: one answer is enough.
-    let is_judged = view.rounds.is_some() || slowdown::is_found(view);
+    let is_judged = view.rounds.is_some() || slowdown::is_found(view) || is_short(&whole);
     let drifts = if is_judged { None } else { drift(&rates) };
     let drifts = drifts.map(|drift| {
         // Inserts that slow down as the data grows never settle.
@@ -107,6 +110,10 @@ fn detect(view: &PointView) -> Vec<Finding> {
     });
     let varies = variation(&whole).map(|found| Finding::new(Severity::Note, found).next(NextStep::QuoteSpread));
     drifts.into_iter().chain(varies).collect()
+}
+
+fn is_short(whole: &[OpTally]) -> bool {
+    whole.iter().map(|interval| interval.length.0).sum::<u64>() < DRIFT_TIME_MIN.0
 }
 
 /// A step between the halves, or else a trend: a trend is noise to the means of the halves, a step is noise to the line.
@@ -274,6 +281,14 @@ mod tests {
         assert_eq!(simulation.finding("unsteady").severity, Severity::Warning);
         let Unsteadiness::Halves(halves) = simulation.figures() else { panic!("the halves differ") };
         assert!((halves.second_per_s / halves.first_per_s - 0.8).abs() < 0.01, "{halves:?}");
+    }
+
+    #[test]
+    fn a_part_of_a_second_is_too_short_for_a_drift() {
+        let intervals = |milliseconds: u64| {
+            vec![OpTally { ok: 10, length: Nanos::from_millis(milliseconds), ..OpTally::default() }; 40]
+        };
+        assert_eq!([10, 100].map(|milliseconds| is_short(&intervals(milliseconds))), [true, false]);
     }
 
     #[test]

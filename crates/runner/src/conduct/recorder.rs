@@ -106,8 +106,7 @@ impl PointRecorder<'_> {
     pub fn result(self, measured: Result<(), RunnerError>) -> Result<(), RunnerError> {
         let Some(error) = self.broken else { return measured };
         let (began, to) = self.recorded;
-        let (phase, second) = (self.phase.as_str(), to.since(began).0 / 1_000_000_000);
-        Err(RunnerError::Unrecorded { error: Box::new(error), phase, second })
+        Err(RunnerError::Unrecorded { error: Box::new(error), phase: self.phase.as_str(), end: to.since(began) })
     }
 
     fn note_broken(&mut self, error: StoreError) {
