@@ -263,7 +263,7 @@ mod tests {
     fn figures_that_leave_points_out_name_those_that_are_drawn() {
         let figures = super::super::resources::CHART.figures(&crate::testing::with_points(40), PointCharts::Telling);
         assert!(!figures.is_empty() && figures.len() < 40);
-        let note = "; `plimsoll report --all-charts` draws all.";
+        let note = "; plimsoll report --all-charts draws all.";
         assert!(figures.iter().all(|figure| figure.caption.ends_with(note)), "{}", figures[0].caption);
     }
 }

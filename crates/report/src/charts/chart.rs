@@ -5,6 +5,7 @@
 use super::below::{Below, PointCharts};
 use analysis::Analysis;
 use plot::figure::Figure;
+use words::code::without_marks;
 
 /// A sort of chart.
 pub struct Chart {
@@ -27,6 +28,8 @@ impl Chart {
     /// All its figures, those of single points for as many as `points` says.
     pub fn figures(&self, analysis: &Analysis, points: PointCharts) -> Vec<Figure> {
         let of_points = self.of_points.map_or(Vec::new(), |below| below.draw(self.id, analysis, points));
-        (self.draw)(analysis).into_iter().chain(of_points).collect()
+        // A picture sets nothing apart as code.
+        let bare = |figure: Figure| Figure { caption: without_marks(&figure.caption), ..figure };
+        (self.draw)(analysis).into_iter().chain(of_points).map(bare).collect()
     }
 }

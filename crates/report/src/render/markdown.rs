@@ -43,7 +43,7 @@ fn block(one: &PageBlock) -> String {
         PageBlock::Findings(all) => format!("\n{}", all.iter().map(finding).collect::<String>()),
         PageBlock::Code(text) => format!("\n{}", code_block(text)),
         PageBlock::Facts(facts) => {
-            let facts = facts.iter().map(|fact| format!("- {}: {}\n", safe(&fact.name), safe(&fact.value)));
+            let facts = facts.iter().map(|fact| format!("- {}: {}\n", safe(&fact.name), coded(&fact.value)));
             format!("\n{}", facts.collect::<String>())
         }
         PageBlock::Links(links) => {
