@@ -30,9 +30,9 @@ pub fn page_with(page: &Page, interaction: &Interaction) -> String {
         [&page.title].into_iter().chain(&page.about).map(|part| format!(" &middot; {}", coded(part))).collect();
     let question = match page.question.as_str() {
         "" => String::new(),
-        question => format!("<p class=\"question\">{}</p>\n", coded(question)),
+        question => format!("<p class=\"question\">{}</p>\n", prose(question)),
     };
-    let lead: String = page.lead.iter().map(|line| format!("<li>{}</li>", coded(line))).collect();
+    let lead: String = page.lead.iter().map(|line| format!("<li>{}</li>", prose(line))).collect();
     let lead = if lead.is_empty() { lead } else { format!("<ul class=\"verdict\">{lead}</ul>\n") };
     let opening: String = page.opening.iter().map(|one| block(one, page)).collect();
     let sections: String = page.sections.iter().map(|one| section(one, page)).collect();
@@ -62,7 +62,7 @@ pub fn page_with(page: &Page, interaction: &Interaction) -> String {
          <header id=\"overview\">\n<p class=\"small\">plimsoll{about}</p>\n{question}<h1>{}</h1>\n{lead}{opening}</header>\n{sections}{measured}\
          <footer class=\"small\">{written} This file is self-contained.</footer>\n</main>\n</div>\n{data}<script>{script}</script>\n\
          </body>\n</html>",
-        coded(&page.headline)
+        prose(&page.headline)
     )
 }
 
@@ -99,24 +99,24 @@ fn section(section: &PageSection, page: &Page) -> String {
 fn block(one: &PageBlock, page: &Page) -> String {
     match one {
         PageBlock::Heading(text) => format!("<h3>{}</h3>\n", coded(text)),
-        PageBlock::Paragraph(text) => format!("<p>{}</p>\n", coded(text)),
-        PageBlock::Small(text) => format!("<p class=\"small\">{}</p>\n", coded(text)),
-        PageBlock::Lead(text) => format!("<p class=\"lead\">{}</p>\n", coded(text)),
+        PageBlock::Paragraph(text) => format!("<p>{}</p>\n", prose(text)),
+        PageBlock::Small(text) => format!("<p class=\"small\">{}</p>\n", prose(text)),
+        PageBlock::Lead(text) => format!("<p class=\"lead\">{}</p>\n", prose(text)),
         PageBlock::List(items) => {
-            format!("<ul>{}</ul>\n", items.iter().map(|item| format!("<li>{}</li>\n", coded(item))).collect::<String>())
+            format!("<ul>{}</ul>\n", items.iter().map(|item| format!("<li>{}</li>\n", prose(item))).collect::<String>())
         }
         PageBlock::Table(table) => table_html(table, table.rows.len() <= UNFOLDED_MAX),
         PageBlock::Matrix(all) => {
             format!("<div class=\"comparisons\">\n{}</div>\n", all.iter().map(matrix_html).collect::<String>())
         }
-        PageBlock::Caution(text) => format!("<p class=\"caution\">{}</p>\n", coded(text)),
-        PageBlock::Error(text) => format!("<p class=\"error\">{}</p>\n", coded(text)),
+        PageBlock::Caution(text) => format!("<p class=\"caution\">{}</p>\n", prose(text)),
+        PageBlock::Error(text) => format!("<p class=\"error\">{}</p>\n", prose(text)),
         PageBlock::Trust(badges, text) => {
             let badge = |(count, word): &(usize, &str)| format!("<span class=\"badge {word}\">{count} {word}</span> ");
             let badges: String = badges.iter().map(badge).collect();
-            format!("<p class=\"trust\"><b>Trust</b> {badges}{}</p>\n", coded(text))
+            format!("<p class=\"trust\"><b>Trust</b> {badges}{}</p>\n", prose(text))
         }
-        PageBlock::Next(text) => format!("<p class=\"trust\"><b>Next</b> {}</p>\n", coded(text)),
+        PageBlock::Next(text) => format!("<p class=\"trust\"><b>Next</b> {}</p>\n", prose(text)),
         PageBlock::Findings(all) => all.iter().map(finding).collect(),
         PageBlock::Code(text) => format!("<pre>{}</pre>\n", plain(text)),
         PageBlock::Facts(all) => facts(all),
@@ -167,7 +167,7 @@ fn table_html(table: &Table, is_open: bool) -> String {
         format!("<details><summary>{}</summary><pre>{}</pre></details>\n", coded(title), lines.join("\n"))
     });
     let texts: String = texts.collect();
-    let notes: String = table.notes.iter().map(|note| format!("<p class=\"small\">{}</p>\n", coded(note))).collect();
+    let notes: String = table.notes.iter().map(|note| format!("<p class=\"small\">{}</p>\n", prose(note))).collect();
     format!("{title}{warnings}{tables}{texts}{notes}")
 }
 
@@ -243,12 +243,12 @@ fn finding(group: &FindingItem) -> String {
         .iter()
         .map(|member| {
             let title =
-                if member.title == group.heading { String::new() } else { format!(": {}", coded(&member.title)) };
+                if member.title == group.heading { String::new() } else { format!(": {}", prose(&member.title)) };
             let next = match member.next_step.as_str() {
                 "" => String::new(),
                 step => format!(" <b>Next: {}</b>", coded(step)),
             };
-            let (place, evidence) = (plain(&member.place), coded(&member.evidence));
+            let (place, evidence) = (plain(&member.place), prose(&member.evidence));
             format!("<li><b>{place}</b>{title}<br><span class=\"small\">{evidence}{next}</span></li>")
         })
         .collect();
@@ -263,7 +263,7 @@ fn finding(group: &FindingItem) -> String {
     format!(
         "<details class=\"finding {severity}\"><summary><span class=\"tag\">{severity}</span> {}{count}</summary>\n<ul>{members}</ul>\n\
          <p>{next}<code>{}</code></p></details>\n",
-        coded(&group.heading),
+        prose(&group.heading),
         group.code
     )
 }
@@ -277,7 +277,7 @@ fn facts(all: &[PageFact]) -> String {
         } else {
             format!(" title=\"{}\"", plain(&without_marks(&fact.meaning)))
         };
-        format!("<div><dt{title}>{}</dt><dd>{}</dd></div>\n", plain(&fact.name), plain(&fact.value))
+        format!("<div><dt{title}>{}</dt><dd>{}</dd></div>\n", plain(&fact.name), coded(&fact.value))
     };
     format!("<dl{class}>{}</dl>\n", all.iter().map(fact).collect::<String>())
 }
@@ -322,11 +322,38 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// The same, with text between backticks set as code; a backtick without its partner stays one.
 pub(crate) fn coded(text: &str) -> String {
+    with_code(text, plain)
+}
+
+/// `text` with what is between backticks set as code, and the rest as `of_text` has it.
+fn with_code(text: &str, of_text: fn(&str) -> String) -> String {
     let written = |part: SentencePart| match part {
-        SentencePart::Text(text) => plain(text),
+        SentencePart::Text(text) => of_text(text),
         SentencePart::Code(code) => format!("<code>{}</code>", plain(code)),
     };
     sentence_parts(text).into_iter().map(written).collect()
+}
+
+/// The units behind which a sentence goes on: no line ends between a number and one of them.
+const UNITS: [&str; 19] = [
+    "%", "ns", "us", "ms", "s", "min", "h", "B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "MB/s", "GB/s",
+    "million",
+];
+
+/// As [`coded`], of sentences, whose lines end where the window does. A command is copied, and keeps its spaces.
+fn prose(text: &str) -> String {
+    with_code(text, with_firm_units)
+}
+
+fn with_firm_units(text: &str) -> String {
+    let mut written = String::new();
+    for word in plain(text).split(' ') {
+        let unit = word.trim_end_matches(['.', ',', ';', ':', ')', '?']);
+        let is_unit = UNITS.contains(&unit) && written.ends_with(|c: char| c.is_ascii_digit());
+        let space = if is_unit { "\u{a0}" } else { " " };
+        written.extend([space, word]);
+    }
+    written.split_off(1)
 }
 
 #[cfg(test)]
@@ -386,7 +413,7 @@ mod tests {
             rows: vec![row],
             ..Table::default()
         };
-        let fact = PageFact { meaning: said(), ..PageFact::new("name", "value") };
+        let fact = PageFact { meaning: said(), ..PageFact::new("name", said()) };
         let blocks = vec![
             PageBlock::Heading(said()),
             PageBlock::Lead(said()),
@@ -413,6 +440,14 @@ mod tests {
         assert!(body.contains("<h1><code>plimsoll limit</code> shows it</h1>") && !body.contains('`'), "{body}");
         let markdown = page_markdown(&page);
         assert!(markdown.starts_with("# `plimsoll limit` shows it\n") && !markdown.contains("\\`"), "{markdown}");
+    }
+
+    #[test]
+    fn no_line_of_a_sentence_ends_between_a_number_and_its_unit() {
+        let told = prose("61 % busy (p99 189 us), 1.62 million in 4 s.");
+        assert_eq!(told, "61\u{a0}% busy (p99 189\u{a0}us), 1.62\u{a0}million in 4\u{a0}s.");
+        assert_eq!([prose(""), prose("with 4 clients"), prose("a s")], ["", "with 4 clients", "a s"]);
+        assert_eq!(prose("run `x 4 s`, or 4 s"), "run <code>x 4 s</code>, or 4\u{a0}s");
     }
 
     #[test]
