@@ -83,7 +83,8 @@ pub(super) fn answer(run: &AskedRun) -> Option<AnswerParts> {
     claims.splice(second..second, wakeups::claim(&Thing::all(run)));
     // Who asked for two learns first why there is one, and what that does.
     if comparison.has_one_arm() {
-        claims.splice(0..0, Thing::all(run).iter().take(ALONE_MAX).map(sweep::rate_claim));
+        let things = Thing::all(run);
+        claims.splice(0..0, things.iter().take(ALONE_MAX).map(sweep::rate_claim));
     }
     claims.splice(0..0, comparison.missing.clone());
     let lacks_pairs = effects.iter().any(|one| !one.undecided.is_empty());
