@@ -16,7 +16,9 @@ fn measure_usable(lab: &Lab, more: &[&str]) -> (String, bool) {
 }
 
 fn read(lab: &Lab, file: &str) -> String {
-    std::fs::read_to_string(lab.path().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    let text = std::fs::read_to_string(lab.path().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    // No line of a page ends between a number and its unit.
+    text.replace('\u{a0}', " ")
 }
 
 /// Every file below `dir`.

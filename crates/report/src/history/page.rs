@@ -106,7 +106,7 @@ mod tests {
         let page = history_page(&crate::history::fixture());
         let (html, markdown) = (page_html(&page), page_markdown(&page));
         for text in [&html, &markdown] {
-            assert!(text.contains("s of file rndrd depth 1 is 7.0 % lower"), "{text}");
+            assert!(text.replace('\u{a0}', " ").contains("s of file rndrd depth 1 is 7.0 % lower"), "{text}");
             assert!(text.contains("Plans with too few runs") && text.contains("other plan: Cannot tell"), "{text}");
         }
         assert!(html.contains("<h1>History of 2 plans, 32 runs</h1>"), "{html}");
