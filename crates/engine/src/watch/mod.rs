@@ -87,6 +87,10 @@ impl OwnQuestions {
         self.settings.push(statement);
         self.settings.truncate(SETTINGS_MAX);
     }
+
+    fn all(&self) -> u64 {
+        self.reads + self.other
+    }
 }
 
 /// A server of one kind, with the one connection to it. After a failure of the connection it is closed.
@@ -101,8 +105,8 @@ trait WatchedServer: Send {
     fn error_log(&mut self) -> Option<(String, Marks)> {
         None
     }
-    /// The account of the watch, as a GRANT names it; `None` if the server does not tell.
-    fn account(&mut self) -> Option<String> {
+    /// The account of the watch, as a GRANT names it; `None` if the server does not tell. What it asks is added to `own`.
+    fn account(&mut self, _own: &mut OwnQuestions) -> Option<String> {
         None
     }
     fn route(&self) -> &Route;
@@ -145,8 +149,16 @@ trait WatchedServer: Send {
     fn keeps_counts(&self) -> bool {
         false
     }
-    /// What keeps it from counting statements; `None` if nothing does.
-    fn find_statements(&mut self) -> Result<Option<MissingPart>, OpFailure>;
+    /// What it counts at once when somebody has logged in.
+    fn counts_of_login(&self) -> u64 {
+        0
+    }
+    /// Whether statements may be counted only some time after they were executed.
+    fn counts_late(&self) -> bool {
+        false
+    }
+    /// What keeps it from counting statements; `None` if nothing does. What it asks is added to `own`.
+    fn find_statements(&mut self, own: &mut OwnQuestions) -> Result<Option<MissingPart>, OpFailure>;
     fn read_statements(&mut self, own: &mut OwnQuestions) -> Result<Vec<(StatementKey, StatementCost)>, OpFailure>;
     /// The texts of `ids`: rows of identifier and text.
     fn read_texts(&mut self, ids: &[String], own: &mut OwnQuestions) -> Result<TextRows, OpFailure>;
@@ -172,6 +184,8 @@ pub struct ServerWatch {
     /// What it had counted at the last reading.
     counted: Option<Vec<u64>>,
     own: OwnQuestions,
+    /// How many of its own statements the server has not counted yet, as far as it counts late.
+    uncounted: u64,
     /// Its own settings that statements which are read next have among them.
     settings: Vec<&'static str>,
     ledger: StatementLedger,
@@ -224,9 +238,9 @@ impl ServerWatch {
 
     fn begin(mut server: Box<dyn WatchedServer>) -> Result<ServerWatch, TargetError> {
         let failed = |server: &dyn WatchedServer, failure| server_error(server.shown(), failure);
-        // What that takes was before the watch, as all that the server has counted by then.
-        server.connect(OPEN_WITHIN, &mut OwnQuestions::default()).map_err(|failure| failed(&*server, failure))?;
-        let missing = server.find_statements().map_err(|failure| failed(&*server, failure))?;
+        let mut own = OwnQuestions::default();
+        server.connect(OPEN_WITHIN, &mut own).map_err(|failure| failed(&*server, failure))?;
+        let missing = server.find_statements(&mut own).map_err(|failure| failed(&*server, failure))?;
         let counts = if server.counts_by_statements() && missing.is_some() {
             ObservedCounts::Transactions
         } else {
@@ -234,7 +248,7 @@ impl ServerWatch {
         };
         let now = Instant::now();
         let statements = missing.is_none().then_some(now);
-        let account = server.account();
+        let account = server.account(&mut own);
         let missing = missing.into_iter().chain(server.missing_parts());
         let missing = missing.map(|part| granted_to(part, account.as_deref())).collect();
         let mut watch = ServerWatch {
@@ -245,6 +259,7 @@ impl ServerWatch {
             started: None,
             counted: None,
             own: OwnQuestions::default(),
+            uncounted: 0,
             settings: Vec::new(),
             ledger: StatementLedger::default(),
             statements,
@@ -264,6 +279,8 @@ impl ServerWatch {
         let first = watch.read_all().map_err(|failure| failed(&*watch.server, failure))?;
         watch.started = first.started;
         watch.counted = watch.server.counts(&first.values);
+        // So was what that took, unless the server counts it later.
+        watch.uncounted = if watch.server.counts_late() { own.all() + first.own.all() } else { 0 };
         watch.connection_number = watch.server.connection_number();
         watch.first = watch.values_by_source(&first.values);
         Ok(watch)
@@ -446,6 +463,7 @@ impl ServerWatch {
         self.server.disconnect();
         self.is_connected = false;
         self.server.connect(ANSWER_WITHIN, &mut self.own)?;
+        self.own.other += self.server.counts_of_login();
         (self.is_connected, self.is_new_connection) = (true, true);
         self.read_all()
     }
@@ -560,18 +578,24 @@ impl ServerWatch {
         ServerReading { values, done, mean_ns, restarted, is_away: false, is_lost, news }
     }
 
-    /// What clients did between two counts. A count that fell was set to zero by a statement (FLUSH STATUS), and all of it is new.
-    fn done_between(&self, now: &[u64], before: &[u64], own: &OwnQuestions) -> Vec<u64> {
+    /// What clients did between two counts. A count that fell was set to zero by a statement (FLUSH STATUS), and all of it is new. Transactions of
+    /// the watch that are not counted yet are left out of a later count.
+    fn done_between(&mut self, now: &[u64], before: &[u64], own: &OwnQuestions) -> Vec<u64> {
         let grown: Vec<u64> =
             now.iter().zip(before).map(|(now, before)| now.checked_sub(*before).unwrap_or(*now)).collect();
         match grown.as_slice() {
             [selects, changes @ .., all] => {
                 let selects = selects.saturating_sub(own.reads);
                 let named: u64 = changes.iter().fold(selects, |sum, one| sum.saturating_add(*one));
-                let other = all.saturating_sub(own.reads + own.other).saturating_sub(named);
+                let other = all.saturating_sub(own.all()).saturating_sub(named);
                 [&[selects][..], changes, &[other]].concat()
             }
-            [transactions] => vec![transactions.saturating_sub(own.reads + own.other)],
+            [transactions] => {
+                let earlier = if now < before { 0 } else { self.uncounted };
+                let own = earlier + own.all();
+                self.uncounted = own.saturating_sub(*transactions);
+                vec![transactions.saturating_sub(own)]
+            }
             [] => grown,
         }
     }
@@ -686,12 +710,15 @@ mod tests {
         script: std::vec::IntoIter<Told>,
         /// What its one statement was executed, if it counts by statements.
         executed: Option<u64>,
+        /// How many statements connecting takes, if they are counted late. Each reading is one more.
+        connecting: Option<u64>,
         number: Option<u32>,
         route: Route,
     }
 
     impl WatchedServer for Scripted {
-        fn connect(&mut self, _: Duration, _: &mut OwnQuestions) -> Result<(), OpFailure> {
+        fn connect(&mut self, _: Duration, own: &mut OwnQuestions) -> Result<(), OpFailure> {
+            own.other += self.connecting.unwrap_or(0);
             Ok(())
         }
 
@@ -743,6 +770,14 @@ mod tests {
             Ok(values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
         }
 
+        fn own_of_further_values(&self) -> OwnQuestions {
+            OwnQuestions { other: u64::from(self.counts_late()), ..OwnQuestions::default() }
+        }
+
+        fn counts_late(&self) -> bool {
+            self.connecting.is_some()
+        }
+
         fn started(&self, values: &Values) -> Option<f64> {
             values["started"].parse().ok()
         }
@@ -763,7 +798,7 @@ mod tests {
             self.executed.is_some()
         }
 
-        fn find_statements(&mut self) -> Result<Option<MissingPart>, OpFailure> {
+        fn find_statements(&mut self, _: &mut OwnQuestions) -> Result<Option<MissingPart>, OpFailure> {
             let missing = MissingPart { what: "statements".to_owned(), mend: String::new() };
             Ok(Some(missing).filter(|_| self.executed.is_none()))
         }
@@ -793,12 +828,13 @@ mod tests {
     }
 
     fn watch_of(script: &[Told]) -> ServerWatch {
-        watch_counting(script, None)
+        watch_counting(script, None, None)
     }
 
-    fn watch_counting(script: &[Told], executed: Option<u64>) -> ServerWatch {
+    fn watch_counting(script: &[Told], executed: Option<u64>, connecting: Option<u64>) -> ServerWatch {
         let script = Vec::from(script).into_iter();
-        let server = Scripted { script, executed, number: None, route: Route::Socket("/nowhere".to_owned()) };
+        let route = Route::Socket("/nowhere".to_owned());
+        let server = Scripted { script, executed, connecting, number: None, route };
         ServerWatch::begin(Box::new(server)).expect("it answers")
     }
 
@@ -828,9 +864,19 @@ mod tests {
     }
 
     #[test]
+    fn what_the_watch_did_is_left_out_though_the_server_counts_it_late() {
+        // Connecting takes 4. The server counts that and two readings in the second interval, then two readings and 10 of clients at once, and is
+        // set to zero in the end.
+        let script = [1_000, 1_000, 1_006, 1_006, 1_018, 1_018, 3].map(|counted| told(100.0, counted, 50));
+        let mut watch = watch_counting(&script, None, Some(4));
+        let done = [(); 6].map(|()| watch.read().done.map(|done| done.iter().sum::<u64>()));
+        assert_eq!(done, [0, 0, 0, 10, 0, 2].map(Some));
+    }
+
+    #[test]
     fn what_was_done_before_an_account_of_statements_was_set_to_zero_is_lost() {
         let script = [1_000, 1_010, 5, 15].map(|counted| told(100.0, counted, 50));
-        let mut watch = watch_counting(&script, Some(0));
+        let mut watch = watch_counting(&script, Some(0), None);
         let done = [(); 3].map(|()| {
             watch.want_statements();
             let reading = watch.read();
@@ -843,7 +889,7 @@ mod tests {
     fn a_table_of_statements_that_is_full_is_told_with_what_makes_it_larger() {
         // The one statement of the script has no digest.
         let script = [1_000, 1_010].map(|counted| told(100.0, counted, 50));
-        let mut watch = watch_counting(&script, Some(0));
+        let mut watch = watch_counting(&script, Some(0), None);
         assert!(watch.observation().missing.is_empty());
         watch.want_statements();
         watch.read();

@@ -261,7 +261,8 @@ impl WatchedServer for WatchedMysql {
         file.filter(|file| !file.is_empty() && file != "stderr").map(|file| (file, MYSQL_MARKS))
     }
 
-    fn account(&mut self) -> Option<String> {
+    fn account(&mut self, own: &mut OwnQuestions) -> Option<String> {
+        own.reads += 1;
         let account = self.wire.as_mut()?.query_value("SELECT current_user() AS plimsoll_watch").ok().flatten();
         account.as_deref().and_then(account_in_grant)
     }
@@ -344,7 +345,8 @@ impl WatchedServer for WatchedMysql {
         Some(kinds)
     }
 
-    fn find_statements(&mut self) -> Result<Option<MissingPart>, OpFailure> {
+    fn find_statements(&mut self, own: &mut OwnQuestions) -> Result<Option<MissingPart>, OpFailure> {
+        own.reads += 3;
         if self.ask(HAS_STATEMENTS)? != [[Some("1".to_owned())]] {
             let mend = "set `performance_schema = ON` in the server's configuration file and start it again";
             return Ok(missing("performance_schema is off", mend));

@@ -163,7 +163,8 @@ impl WatchedServer for WatchedPostgres {
         file.map(|file| (file, POSTGRES_MARKS))
     }
 
-    fn account(&mut self) -> Option<String> {
+    fn account(&mut self, own: &mut OwnQuestions) -> Option<String> {
+        own.other += 1;
         let question = format!("SELECT quote_ident(current_user) FROM (SELECT 1) AS {OWN}");
         self.wire.as_mut()?.query_value(&question).ok().flatten()
     }
@@ -202,10 +203,14 @@ impl WatchedServer for WatchedPostgres {
         (self.question == ACTIVITY_VIEWS).then_some(refused).into_iter().collect()
     }
 
-    fn read_values(&mut self, own: &mut OwnQuestions) -> Result<Values, OpFailure> {
-        own.other += 1;
+    fn read_values(&mut self, _: &mut OwnQuestions) -> Result<Values, OpFailure> {
         let question = self.question.clone();
         Ok(ask_views(self.wire()?, &question)?)
+    }
+
+    /// The question for the values is a transaction that ends after its answer was made.
+    fn own_of_further_values(&self) -> OwnQuestions {
+        OwnQuestions { other: 1, ..OwnQuestions::default() }
     }
 
     fn started(&self, values: &Values) -> Option<f64> {
@@ -224,17 +229,27 @@ impl WatchedServer for WatchedPostgres {
         true
     }
 
-    fn find_statements(&mut self) -> Result<Option<MissingPart>, OpFailure> {
+    fn counts_late(&self) -> bool {
+        true
+    }
+
+    fn counts_of_login(&self) -> u64 {
+        1
+    }
+
+    fn find_statements(&mut self, own: &mut OwnQuestions) -> Result<Option<MissingPart>, OpFailure> {
         let missing =
             |why: &str, mend: &str| Ok(Some(MissingPart { what: format!("statements: {why}"), mend: mend.to_owned() }));
         if self.hides_others {
             let what = "statements and sessions of other accounts".to_owned();
             return Ok(Some(MissingPart { what, mend: ALLOW.to_owned() }));
         }
+        own.other += 1;
         let found = self.ask(statement_view::FIND_SCHEMA)?;
         let Some(schema) = found.first().and_then(|row| row.first()?.clone()) else {
             return missing(statement_view::MISSING, statement_view::TURN_ON);
         };
+        own.other += 2;
         let view = format!("\"{}\".pg_stat_statements", schema.replace('"', "\"\""));
         let columns = self.ask(&format!(
             "SELECT {OWN}.attname FROM pg_attribute AS {OWN} WHERE attrelid = '{}'::regclass AND attnum > 0",
