@@ -17,7 +17,7 @@ use crate::server::url::ServerUrl;
 use crate::sql::admin_connection::{AdminConnection, allowed};
 use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
 use crate::sql::external::{
-    PATIENCE, SchemaUse, drop_schema, find_left_schemas, mark_statement, may_be_made, refuse_in_use,
+    PATIENCE, SchemaUse, drop_schema, find_left_schemas, give_up_new, mark_statement, may_be_made, refuse_in_use,
     remove_left_schemas, remove_on_first, run_if_marked,
 };
 use crate::sql::{OpFailure, server_error};
@@ -59,10 +59,16 @@ pub fn open_schema(
         mark_statement(&name),
     ];
     let statements = if schema.is_new() { &statements[..] } else { &statements[..1] };
-    match statements.iter().try_for_each(|statement| admin.set_up(statement)) {
-        Ok(()) => Ok((server.in_database(&name), admin, foreign)),
-        Err(error) => Err(foreign.give_up(refused(&mut admin, server, &quote_name(&name), error))),
-    }
+    let mut done = 0;
+    let marked = statements.iter().try_for_each(|statement| admin.set_up(statement).map(|()| done += 1));
+    let Err(error) = marked else { return Ok((server.in_database(&name), admin, foreign)) };
+    let (schemas, made) = match url.database {
+        Some(_) => (quote_name(&name), (done > 1).then(|| format!("DROP TABLE {}.{MARKER}", quote_name(&name)))),
+        // The next try makes a schema of another name.
+        None => (OWN_SCHEMAS.to_owned(), schema.is_new().then(|| drop_statement(&name))),
+    };
+    let error = refused(&mut admin, server, &schemas, error);
+    Err(give_up_new(&mut admin, foreign, made.as_deref(), error))
 }
 
 /// Opens the schema that another host of this run has made on the server: the address with that schema, a connection, and what is known
@@ -322,9 +328,11 @@ fn look_around(admin: &mut MysqlWire, server: &MysqlAddress, url: &ServerUrl) ->
 }
 
 fn remove_schema(server: &MysqlAddress, name: &str) -> Result<(), TargetError> {
-    let quoted = quote_name(name);
-    let statement = format!("DROP DATABASE {quoted}");
-    drop_schema(server.shown(), server.connect_admin(PATIENCE), name, &quoted, &statement)
+    drop_schema(server.shown(), server.connect_admin(PATIENCE), name, &quote_name(name), &drop_statement(name))
+}
+
+fn drop_statement(name: &str) -> String {
+    format!("DROP DATABASE {}", quote_name(name))
 }
 
 /// Drops what plimsoll has `made` in the database `name`, and its marker at last.

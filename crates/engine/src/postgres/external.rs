@@ -14,7 +14,7 @@ use crate::sql::admin_connection::{AdminConnection, allowed};
 use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
 use crate::sql::endpoints::EndpointIdentity;
 use crate::sql::external::{
-    PATIENCE, SchemaUse, drop_schema, find_left_schemas, mark_statement, may_be_made, refuse_in_use,
+    PATIENCE, SchemaUse, drop_schema, find_left_schemas, give_up_new, mark_statement, may_be_made, refuse_in_use,
     remove_left_schemas, remove_on_first,
 };
 use crate::sql::{OpFailure, server_error};
@@ -59,7 +59,10 @@ pub fn open_schema(
     let statements = if schema.is_new() { &statements[..] } else { &statements[..1] };
     match statements.iter().try_for_each(|statement| admin.set_up(statement)) {
         Ok(()) => Ok((server.in_schema(&name), admin, foreign)),
-        Err(error) => Err(foreign.give_up(server_error(server.shown(), error))),
+        Err(error) => {
+            let made = schema.is_new().then(|| drop_statement(&name));
+            Err(give_up_new(&mut admin, foreign, made.as_deref(), server_error(server.shown(), error)))
+        }
     }
 }
 
@@ -222,7 +225,9 @@ fn first_value(admin: &mut PostgresWire, question: &str) -> Result<Option<String
 }
 
 fn remove_schema(server: &PostgresAddress, name: &str) -> Result<(), TargetError> {
-    let quoted = quote_name(name);
-    let statement = format!("DROP SCHEMA {quoted} CASCADE");
-    drop_schema(server.shown(), server.connect_admin(PATIENCE), name, &quoted, &statement)
+    drop_schema(server.shown(), server.connect_admin(PATIENCE), name, &quote_name(name), &drop_statement(name))
+}
+
+fn drop_statement(name: &str) -> String {
+    format!("DROP SCHEMA {} CASCADE", quote_name(name))
 }

@@ -1,7 +1,7 @@
 //! The location of a server's data: a directory of plimsoll's own, or a schema of its own on an existing server.
 //!
 //! In: a private server directory, or a schema that was made. Out: one interface to both. Limits: a foreign server is never configured,
-//! and nothing on it but the schema, which is dropped by its marker only, is ever changed.
+//! and nothing on it but the schema, which is dropped by its marker, or by the connection that has just made it, is ever changed.
 
 use super::dir::ServerDir;
 use super::sighting::ServerSighting;
@@ -31,7 +31,7 @@ pub const RECENT_S: u32 = 5;
 pub const REPLICATION: &str = "server.replication";
 /// The fact that names schemas that were left there.
 pub const LEFT: &str = "server.left_schemas";
-/// The fact that counts schemas of killed runs that were removed from it.
+/// The fact that counts schemas of earlier runs that were removed from it.
 pub const REMOVED: &str = "server.removed_schemas";
 
 /// The location of the data.
@@ -312,10 +312,10 @@ fn warning_of(fact: &Fact) -> Option<String> {
                 .to_owned(),
         ),
         REMOVED => {
-            let schemas = if fact.value == "1" { "schema that a killed run" } else { "schemas that killed runs" };
+            let schemas = if fact.value == "1" { "schema that an earlier run" } else { "schemas that earlier runs" };
             Some(format!("removed {} {schemas} had left on the server", fact.value))
         }
-        LEFT => Some(format!("schemas left on the server by a killed run: {}; drop them by hand", fact.value)),
+        LEFT => Some(format!("schemas left on the server by an earlier run: {}; drop them by hand", fact.value)),
         _ => None,
     }
 }
@@ -345,7 +345,7 @@ pub struct SchemaThere {
 /// What is in a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaContent {
-    /// Plimsoll's marker: a run that was killed left it.
+    /// Plimsoll's marker: a run that was killed, or that could not drop it, left it.
     Marked,
     /// Nothing. If it has plimsoll's kind of name, a run was killed before it made the marker.
     Empty,
@@ -353,7 +353,7 @@ pub enum SchemaContent {
     Foreign,
 }
 
-/// Names those of `found` that a killed plimsoll left. One of plimsoll's kind of name that has tables and no marker is not made by
+/// Names those of `found` that an earlier plimsoll left. One of plimsoll's kind of name that has tables and no marker is not made by
 /// plimsoll, and the server is refused.
 pub fn schemas_there(server: &str, found: &[SchemaThere]) -> Result<Option<Fact>, TargetError> {
     use SchemaContent::{Empty, Foreign, Marked};
@@ -405,6 +405,14 @@ mod tests {
         assert_eq!(found(Marked).unwrap(), Some(Fact::new(LEFT, ours)));
         assert_eq!(found(Empty).unwrap(), Some(Fact::new(LEFT, ours)), "it was killed before it made the marker");
         assert_eq!(schemas_there("the server", &[there(theirs, Empty), there(theirs, Foreign)]).unwrap(), None);
+    }
+
+    #[test]
+    fn schemas_that_are_there_are_called_those_of_an_earlier_run() {
+        let told = |name: &str, value: &str| warning_of(&Fact::new(name, value)).expect("it is a warning");
+        assert_eq!(told(LEFT, "a, b"), "schemas left on the server by an earlier run: a, b; drop them by hand");
+        assert_eq!(told(REMOVED, "1"), "removed 1 schema that an earlier run had left on the server");
+        assert_eq!(told(REMOVED, "2"), "removed 2 schemas that earlier runs had left on the server");
     }
 
     #[test]

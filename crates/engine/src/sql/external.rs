@@ -1,13 +1,14 @@
 //! What the schemas on existing servers have in common: how they are marked, found again and dropped.
 //!
 //! In: a control connection, the rows that a server answers. Out: refusals of servers that are in use, the fact that names schemas that
-//! were left, the end of a schema. Limits: a schema is dropped only if plimsoll's marker with its name is in it.
+//! were left, the end of a schema. Limits: a schema is dropped only if plimsoll's marker with its name is in it, or by the connection that has just
+//! made it.
 
 use super::OpFailure;
 use super::admin_connection::AdminConnection;
 use super::common_data::MARKER;
 use crate::data_set::{InUse, SetUse};
-use crate::server::location::{LEFT, REMOVED, SchemaContent, SchemaThere, schema_left, schemas_there};
+use crate::server::location::{ExternalSchema, LEFT, REMOVED, SchemaContent, SchemaThere, schema_left, schemas_there};
 use crate::server::network::TextRows;
 use crate::server::url::{is_schema_name, schema_name, set_of_schema, set_schema};
 use host::error::TargetError;
@@ -68,7 +69,7 @@ pub fn refuse_in_use(server: &str, why: Option<&str>) -> Result<(), TargetError>
     why.map_or(Ok(()), |why| Err(TargetError::Unsafe(format!("{server} {why}; benchmark a server that is not in use"))))
 }
 
-/// The fact that names the schemas that a killed plimsoll left. Each row has the name of a schema, the number of its tables, and how many
+/// The fact that names the schemas that an earlier plimsoll left. Each row has the name of a schema, the number of its tables, and how many
 /// of them are the marker.
 ///
 /// # Errors
@@ -112,6 +113,19 @@ pub fn drop_schema<A: AdminConnection>(
     drop: &str,
 ) -> Result<(), TargetError> {
     run_if_marked(connected, name, quoted, &[drop.to_owned()]).map_err(|why| schema_left(server, name, &why))
+}
+
+/// Gives up `schema` after `error`, before it has a marker. `made` drops what this connection has just made; `None` if it has made nothing.
+pub fn give_up_new<A: AdminConnection>(
+    admin: &mut A,
+    mut schema: ExternalSchema,
+    made: Option<&str>,
+    error: TargetError,
+) -> TargetError {
+    if made.is_none_or(|made| admin.remove(made).is_ok()) {
+        schema.keep();
+    }
+    schema.give_up(error)
 }
 
 /// Does `remove` on the first of `endpoints` that can: the one on which the data was made may have died since, and another may have taken over. If

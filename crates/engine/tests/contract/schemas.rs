@@ -100,17 +100,20 @@ fn an_account_that_lacks_a_password_or_a_privilege_is_refused_with_what_it_needs
     for engine in servers().map(|engine| engine.entry.name).filter(|name| !name.ends_with(":rocksdb")) {
         let theirs = Visited::of(engine);
         let ask = |statements: &str| ask(engine, theirs.path(), statements);
-        let visit = |password: &str| {
+        let visit_at = |password: &str, database: &str| {
             std::fs::write(&password_file, password).unwrap();
             std::fs::set_permissions(&password_file, std::fs::Permissions::from_mode(0o600)).unwrap();
             let mut trial = visiting(engine, theirs.path());
             let params = &mut trial.target.params.0;
             let url = params["url"].to_string().replace("root@", "guest@").replace("//plimsoll@", "//guest@");
+            let url = url.replace("localhost/?", &format!("localhost/{database}?"));
             params.insert("url".into(), model::Value::Word(url));
             params.insert("password_file".into(), model::Value::Word(password_file.to_str().unwrap().into()));
             start(&trial, parent.path())
         };
+        let visit = |password: &str| visit_at(password, "");
         let refused = |password: &str| visit(password).err().expect("a refusal").to_string();
+        let refused_at = |database: &str| visit_at("c4n4ry", database).err().expect("a refusal").to_string();
         let grant = match engine {
             "postgres" => "GRANT CREATE ON DATABASE \"postgres\" TO \"guest\"",
             _ => "GRANT ALL ON `plimsoll\\_%`.* TO 'guest'@'localhost'",
@@ -124,6 +127,16 @@ fn an_account_that_lacks_a_password_or_a_privilege_is_refused_with_what_it_needs
         if engine != "postgres" {
             let text = refused("wrong");
             assert!(text.contains("Access denied") && text.contains("PLIMSOLL_PASSWORD or --password-file"), "{text}");
+            // It may make a schema and not the marker in it: the schema goes, and the advice is of the name of the next one, too.
+            ask("GRANT CREATE, DROP, INDEX, ALTER, SELECT ON *.* TO guest@localhost");
+            let text = refused("c4n4ry");
+            assert!(text.contains("INSERT command denied") && text.ends_with(grant), "{text}");
+            assert_eq!(ask("SHOW DATABASES LIKE 'plimsoll\\_%'"), "");
+            ask("CREATE DATABASE bench");
+            let text = refused_at("bench");
+            assert!(text.ends_with("GRANT ALL ON `bench`.* TO 'guest'@'localhost'"), "{text}");
+            assert_eq!(ask("SHOW TABLES IN bench"), "", "the user's database is as it was");
+            ask("REVOKE ALL, GRANT OPTION FROM guest@localhost");
         }
         // What the message says is enough.
         ask(grant);
