@@ -53,6 +53,17 @@ pub struct FoundTables {
     pub tables: Vec<OwnTable>,
     /// What is not as in the database, in one line each.
     pub notes: Vec<String>,
+    /// How the database calls each of `tables`; empty if names are hidden.
+    pub names: Vec<DatabaseNames>,
+}
+
+/// How the database calls a table and its columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DatabaseNames {
+    /// The name of the table.
+    pub table: String,
+    /// The names of its columns, in their order.
+    pub columns: Vec<String>,
 }
 
 /// Reads the tables of `source`.

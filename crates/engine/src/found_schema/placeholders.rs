@@ -1,10 +1,11 @@
 //! Values of tables in place of the placeholders of a counted statement.
 //!
 //! In: a text with `?`, `$1` or `(...)` in place of values, and the tables of a plan. Out: the text with values of the column that each is
-//! compared with or set to (`:orders.id`). Limits: the statement is split into words and not parsed; what cannot be told is refused with the
-//! reason, and so is what reads no table and calls a function: that may change the server. A range is between two values of its column, a list has
-//! three, `LIMIT` is from 1 to 20. How many rows a value finds follows from the made-up rows.
+//! compared with or set to (`:orders.id`), and with the names that the plan has for tables and columns. Limits: the statement is split into words
+//! and not parsed; what cannot be told is refused with the reason, and so is what reads no table and calls a function: that may change the server.
+//! A range is between two values of its column, a list has three, `LIMIT` is from 1 to 20. How many rows a value finds follows from the made-up rows.
 
+use super::{DatabaseNames, FoundTables};
 use model::own_table::OwnTable;
 use sql::{Dialect, TokenKind};
 use std::ops::Range;
@@ -64,20 +65,24 @@ const NO_FUNCTION: [&str; 16] = [
     "when", "union",
 ];
 
-/// `text`, which is in `dialect`, with values of `tables` in place of its placeholders.
+/// `text`, which is in `dialect`, with values of the tables that were `found` in place of its placeholders.
 ///
 /// # Errors
 /// Why a value cannot be told.
-pub fn with_values(text: &str, dialect: Dialect, tables: &[OwnTable]) -> Result<String, String> {
+pub fn with_values(text: &str, dialect: Dialect, found: &FoundTables) -> Result<String, String> {
     if text.trim_end().ends_with("...") && !text.trim_end().ends_with("(...)") {
         return Err("the server has cut its text".to_owned());
     }
     let pieces = pieces_of(text, dialect).ok_or("its text cannot be split into words")?;
-    let mut statement = Statement { tables, pieces: &pieces, known: Vec::new(), replaced: Vec::new() };
+    let tables = found.tables.iter().enumerate();
+    let tables = tables.map(|(nth, own)| NamedTable { own, names: found.names.get(nth) }).collect();
+    let quote = if dialect == Dialect::Mysql { '`' } else { '"' };
+    let mut statement = Statement { tables, pieces: &pieces, quote, known: Vec::new(), replaced: Vec::new() };
     statement.find_tables()?;
     if statement.known.is_empty() && statement.calls_function() {
         return Err("it reads no table of the plan and calls a function, which may change the server".to_owned());
     }
+    statement.rename_columns()?;
     statement.find_inserted()?;
     for (at, (piece, place)) in pieces.iter().enumerate() {
         let is_done = statement.replaced.iter().any(|(range, _)| range == place);
@@ -96,11 +101,43 @@ pub fn with_values(text: &str, dialect: Dialect, tables: &[OwnTable]) -> Result<
     Ok(made + text[from..].trim_end().trim_end_matches(';'))
 }
 
+/// A table of the plan, with its names in the database.
+#[derive(Clone, Copy)]
+struct NamedTable<'a> {
+    own: &'a OwnTable,
+    names: Option<&'a DatabaseNames>,
+}
+
+impl<'a> NamedTable<'a> {
+    fn name(self) -> &'a str {
+        self.names.map_or(self.own.name.as_str(), |names| names.table.as_str())
+    }
+
+    /// What the database calls its columns.
+    fn columns(self) -> impl Iterator<Item = &'a str> {
+        let called = self.names.map(|names| names.columns.as_slice()).unwrap_or_default();
+        self.own.columns.iter().enumerate().map(move |(nth, own)| called.get(nth).unwrap_or(&own.name).as_str())
+    }
+
+    /// The name that the plan has for the column that the database calls `name`.
+    fn column(self, name: &str) -> Option<&'a str> {
+        let nth = nearest(|| self.columns(), name)?;
+        Some(self.own.columns[nth].name.as_str())
+    }
+}
+
+/// The place of `name` among `names`, or else of one that differs in capitals: a digest of MySQL has some where the database has none.
+fn nearest<'n, I: Iterator<Item = &'n str>>(names: impl Fn() -> I, name: &str) -> Option<usize> {
+    names().position(|known| known == name).or_else(|| names().position(|known| known.eq_ignore_ascii_case(name)))
+}
+
 struct Statement<'a> {
-    tables: &'a [OwnTable],
+    tables: Vec<NamedTable<'a>>,
     pieces: &'a [(Piece, Range<usize>)],
+    /// The sign around names of the dialect.
+    quote: char,
     /// The tables that it names, with the names by which it calls them.
-    known: Vec<(String, &'a OwnTable)>,
+    known: Vec<(String, NamedTable<'a>)>,
     replaced: Vec<(Range<usize>, String)>,
 }
 
@@ -157,13 +194,11 @@ impl<'a> Statement<'a> {
             at += 2;
         }
         let name = self.name_at(at).unwrap_or_default();
-        let table = self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name));
-        let table = table.ok_or_else(|| format!("the plan has no table `{name}`"))?;
+        let nth = nearest(|| self.tables.iter().copied().map(NamedTable::name), name);
+        let table = self.tables[nth.ok_or_else(|| format!("the plan has no table `{name}`"))?];
         self.known.push((name.to_owned(), table));
         // A digest has some names in capitals, which MySQL tells from others.
-        if table.name != name {
-            self.replaced.push((self.pieces[at].1.clone(), table.name.clone()));
-        }
+        self.rename(at, &table.own.name);
         at += 1;
         at += usize::from(self.is_word(at, &["as"]));
         if self.name_at(at).is_some() && !self.is_word(at, &NO_ALIAS) {
@@ -173,22 +208,75 @@ impl<'a> Statement<'a> {
         Ok(at)
     }
 
+    /// Puts `new` in place of the name at `at`, in quotes if that is in quotes.
+    fn rename(&mut self, at: usize, new: &str) {
+        let (piece, place) = &self.pieces[at];
+        let new = match piece {
+            Piece::Word(old) if old != new => new.to_owned(),
+            Piece::Name(old) if old != new => format!("{quote}{new}{quote}", quote = self.quote),
+            _ => return,
+        };
+        self.replaced.push((place.clone(), new));
+    }
+
+    /// Puts the names that the plan has in place of those of columns, and of tables in front of them.
+    fn rename_columns(&mut self) -> Result<(), String> {
+        for at in 0..self.pieces.len() {
+            let Some(name) = self.name_at(at) else { continue };
+            if self.replaced.iter().any(|(range, _)| *range == self.pieces[at].1) {
+                continue;
+            }
+            let new = if self.is_sign(at + 1, ".") { self.new_qualifier(name) } else { self.new_column(at, name)? };
+            if let Some(new) = new {
+                self.rename(at, new);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a table is called in the plan that is called `name` in the statement, unless `name` is one that only the statement has.
+    fn new_qualifier(&self, name: &str) -> Option<&'a str> {
+        let is_it = |table: &&NamedTable<'a>| table.name().eq_ignore_ascii_case(name);
+        let called = self.known.iter().filter(|(called, _)| called.eq_ignore_ascii_case(name));
+        called.map(|(_, table)| table).find(is_it).map(|table| table.own.name.as_str())
+    }
+
+    /// What the column `name` at `at` is called in the plan, if that is another name.
+    fn new_column(&self, at: usize, name: &str) -> Result<Option<&'a str>, String> {
+        let mut found: Vec<&'a str> = self.fitting(at).filter_map(|table| table.column(name)).collect();
+        found.dedup();
+        match found[..] {
+            [] => Ok(None),
+            _ if found.iter().all(|new| new.eq_ignore_ascii_case(name)) => Ok(None),
+            [new] => Ok(Some(new)),
+            _ => Err(format!("several tables of it have the column `{name}`")),
+        }
+    }
+
+    /// The tables that the column at `at` may be of.
+    fn fitting(&self, at: usize) -> impl Iterator<Item = NamedTable<'a>> {
+        let qualifier = at.checked_sub(2).filter(|_| self.is_sign(at - 1, ".")).and_then(|at| self.name_at(at));
+        let is_it = move |called: &str| qualifier.is_none_or(|qualifier| called.eq_ignore_ascii_case(qualifier));
+        self.known.iter().filter(move |(called, _)| is_it(called)).map(|(_, table)| *table)
+    }
+
     /// `INSERT INTO t (a, b) VALUES (?, ?)`: values of rows that are not there yet.
     fn find_inserted(&mut self) -> Result<(), String> {
         let Some(values) = (0..self.pieces.len()).find(|at| self.is_word(*at, &["values", "value"])) else {
             return Ok(());
         };
         let Some((_, table)) = self.known.first().cloned() else { return Ok(()) };
+        let own = &table.own.name;
         let mut columns: Vec<&str> = Vec::new();
         if self.is_sign(values.wrapping_sub(1), ")") {
             let open = (0..values).rev().find(|at| self.is_sign(*at, "(")).unwrap_or(0);
             columns.extend((open + 1..values - 1).filter_map(|at| self.name_at(at)));
         } else {
-            columns.extend(table.columns.iter().map(|column| column.name.as_str()));
+            columns.extend(table.columns());
         }
-        let value = |name: &str| match column_of(table, name) {
-            Some(column) => Ok(format!(":{}.{column}@new", table.name)),
-            None => Err(format!("table `{}` has no column `{name}`", table.name)),
+        let value = |name: &str| match table.column(name) {
+            Some(column) => Ok(format!(":{own}.{column}@new")),
+            None => Err(format!("table `{own}` has no column `{name}`")),
         };
         let (mut at, mut nth) = (values + 1, 0);
         while at < self.pieces.len() {
@@ -290,21 +378,13 @@ impl<'a> Statement<'a> {
         let end = if end > 0 && self.is_word(end - 1, &["not"]) { end - 1 } else { end };
         let at = end.checked_sub(1).ok_or("a value is compared with nothing")?;
         let name = self.name_at(at).ok_or_else(|| format!("a value is compared with `{}`", self.words_before(end)))?;
-        let qualifier = at.checked_sub(2).filter(|_| self.is_sign(at - 1, ".")).and_then(|at| self.name_at(at));
-        let mut fitting = self.known.iter().filter(|(called, table)| {
-            qualifier.is_none_or(|qualifier| called.eq_ignore_ascii_case(qualifier)) && column_of(table, name).is_some()
-        });
-        let (_, table) = fitting.next().ok_or_else(|| format!("no table of it has the column `{name}`"))?;
-        if fitting.any(|(_, other)| other.name != table.name) {
+        let mut fitting = self.fitting(at).filter_map(|table| Some((&table.own.name, table.column(name)?)));
+        let (table, column) = fitting.next().ok_or_else(|| format!("no table of it has the column `{name}`"))?;
+        if fitting.any(|(other, _)| other != table) {
             return Err(format!("several tables of it have the column `{name}`"));
         }
-        Ok(format!(":{}.{}", table.name, column_of(table, name).unwrap_or_default()))
+        Ok(format!(":{table}.{column}"))
     }
-}
-
-/// The name of a column as the plan has it.
-fn column_of<'t>(table: &'t OwnTable, name: &str) -> Option<&'t str> {
-    table.columns.iter().map(|column| column.name.as_str()).find(|known| known.eq_ignore_ascii_case(name))
 }
 
 fn numbered(column: &str, nth: u32) -> String {
@@ -355,7 +435,8 @@ mod tests {
     use super::*;
     use model::own_table::{ColumnKind, OwnColumn, ValueSource};
 
-    fn tables() -> Vec<OwnTable> {
+    /// The plan has other names than the database for the last table and for some of its columns.
+    fn tables() -> FoundTables {
         let table = |name: &str, columns: &[&str]| OwnTable {
             name: name.to_owned(),
             rows: 10,
@@ -374,7 +455,24 @@ mod tests {
             partitions: None,
             keys: None,
         };
-        vec![table("orders", &["id", "customer", "total"]), table("customers", &["id", "name"])]
+        let tables = vec![
+            table("orders", &["id", "customer", "total"]),
+            table("customers", &["id", "name"]),
+            table("Order_Line", &["id", "unit_price", "unit_price_2"]),
+        ];
+        let names = |table: &OwnTable| DatabaseNames {
+            table: table.name.replace('_', " "),
+            columns: table
+                .columns
+                .iter()
+                .map(|column| match column.name.as_str() {
+                    "unit_price" => "unit price".to_owned(),
+                    "unit_price_2" => "unit-price".to_owned(),
+                    same => same.to_owned(),
+                })
+                .collect(),
+        };
+        FoundTables { names: tables.iter().map(names).collect(), tables, notes: Vec::new() }
     }
 
     /// Only PostgreSQL numbers its placeholders.
@@ -422,6 +520,28 @@ mod tests {
         ] {
             assert_eq!(with_values(text, dialect_of(text), &tables()).as_deref(), Ok(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn names_that_the_plan_has_changed_are_changed_in_statements() {
+        for (text, expected) in [
+            (
+                r#"select count(*) from "Order Line" where id=$1"#,
+                r#"select count(*) from "Order_Line" where id=:Order_Line.id"#,
+            ),
+            (
+                r#"select l."unit price", "Order Line".id from "Order Line" l where "unit-price" > $1"#,
+                r#"select l."unit_price", "Order_Line".id from "Order_Line" l where "unit_price_2" > :Order_Line.unit_price_2"#,
+            ),
+            (
+                "INSERT INTO `Order Line` (`id`, `unit price`) VALUES (...)",
+                "INSERT INTO `Order_Line` (`id`, `unit_price`) VALUES (:Order_Line.id@new, :Order_Line.unit_price@new)",
+            ),
+        ] {
+            assert_eq!(with_values(text, dialect_of(text), &tables()).as_deref(), Ok(expected), "{text}");
+        }
+        let unknown = with_values("SELECT * FROM Order_Line WHERE id = ?", Dialect::Mysql, &tables());
+        assert_eq!(unknown, Err("the plan has no table `Order_Line`".to_owned()), "the database has no such name");
     }
 
     #[test]

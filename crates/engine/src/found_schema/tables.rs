@@ -5,7 +5,7 @@
 
 use super::names::{NameMap, NameOf};
 use super::types::Reading;
-use super::{ColumnStatistics, Found, FoundColumn, FoundReference, FoundTable, FoundTables};
+use super::{ColumnStatistics, DatabaseNames, Found, FoundColumn, FoundReference, FoundTable, FoundTables};
 use model::own_table::{
     ColumnKind, Dependence, Distinct, DrawnValues, OwnColumn, OwnFault, OwnIndex, OwnPartitions, OwnTable,
     PartitionRule, ValueNumbers, ValueShape, ValueSource,
@@ -21,7 +21,8 @@ pub(super) fn tables_like(found: Found, hides_names: bool) -> FoundTables {
     let mut names = NameMap::new(hides_names);
     let all: Vec<OwnTable> =
         found.iter().map(|table| TableMaker { table, all: &found, hides_names }.make(&mut names)).collect();
-    let mut made = FoundTables { tables: all, notes: notes_of_left_out(&left_out, hides_names) };
+    let called = if hides_names { Vec::new() } else { found.iter().map(names_in_database).collect() };
+    let mut made = FoundTables { tables: all, notes: notes_of_left_out(&left_out, hides_names), names: called };
     for (table, own) in found.iter().zip(&made.tables) {
         let columns = table.columns.iter().zip(&own.columns);
         let of_columns = columns.flat_map(|(column, new)| {
@@ -47,6 +48,11 @@ pub(super) fn tables_like(found: Found, hides_names: bool) -> FoundTables {
         }
     }
     made
+}
+
+fn names_in_database(found: &FoundTable) -> DatabaseNames {
+    let columns = found.columns.iter().map(|column| column.name.clone()).collect();
+    DatabaseNames { table: found.name.clone(), columns }
 }
 
 /// The tables that are left out, some names a line; or how many, if names are hidden.

@@ -8,7 +8,7 @@ use engine::found_schema::{
     CountedStatement, FoundTables, SchemaSource, find_statements, find_tables, with_keys, with_values,
 };
 use model::own_table::OwnTable;
-use report::wording::quantity::plural;
+use report::wording::quantity::{percent, plural};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -59,37 +59,41 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let mut found = find_tables(&source)?;
     let engine = engine_for(&source.place);
     let taken = take_statements(&counted, &mut found, engine, context);
-    if !counted.is_empty() && taken.is_empty() {
+    if !counted.is_empty() && taken.statements.is_empty() {
         return Err(Fault::usage(format!("no counted statement can be taken: {}", found.notes.join("; "))));
     }
-    let text = plan_text(&found, &taken, engine);
+    let text = plan_text(&found, &taken.statements, engine);
     // A plan that plimsoll itself refuses is of no use.
     plan::parse(&text, "the plan", &plan::Overrides::default(), 1.0, &context.catalogue)?;
     match out {
         None => output::print(&text),
-        Some(path) => write_new(path, &text, &found)?,
+        Some(path) => write_new(path, &text, &written_words(&found, &taken))?,
     }
     Ok(Exit::Done)
 }
 
-fn write_new(path: &Path, text: &str, found: &FoundTables) -> Result<(), Fault> {
+fn write_new(path: &Path, text: &str, written: &str) -> Result<(), Fault> {
     let cannot = |error: std::io::Error| {
         Fault::usage(format!("cannot write `{}`: {}", output::shown(path), host::error::system_words(&error)))
     };
     let mut file = std::fs::File::create_new(path).map_err(cannot)?;
     std::io::Write::write_all(&mut file, text.as_bytes()).map_err(cannot)?;
-    output::say(format_args!("{}: {}", output::shown(path), written_words(found)));
+    output::say(format_args!("{}: {written}", output::shown(path)));
     Ok(())
 }
 
-/// `1 table, 200,000 rows; 3 notes at its beginning say what is different`
-fn written_words(found: &FoundTables) -> String {
+/// `1 table, 200,000 rows; 8.3 % of the counted calls are left out; 3 notes at its beginning say what is different`
+fn written_words(found: &FoundTables, taken: &TakenStatements) -> String {
     let tables = plural(found.tables.len() as u64, "table");
     let rows = plural(found.tables.iter().map(|table| table.rows).sum(), "row");
+    let left = match taken.left_calls {
+        0 => String::new(),
+        left => format!("; {} of the counted calls are left out", percent(left as f64 / taken.calls as f64)),
+    };
     match found.notes.len() as u64 {
-        0 => format!("{tables}, {rows}"),
-        1 => format!("{tables}, {rows}; a note at its beginning says what is different"),
-        notes => format!("{tables}, {rows}; {} at its beginning say what is different", plural(notes, "note")),
+        0 => format!("{tables}, {rows}{left}"),
+        1 => format!("{tables}, {rows}{left}; a note at its beginning says what is different"),
+        notes => format!("{tables}, {rows}{left}; {} at its beginning say what is different", plural(notes, "note")),
     }
 }
 
@@ -108,19 +112,28 @@ struct TakenStatement {
     weight: u64,
 }
 
+/// The statements that a plan takes.
+#[derive(Default)]
+struct TakenStatements {
+    statements: Vec<TakenStatement>,
+    /// How many calls the server has counted, and how many of these are of statements that are left out.
+    calls: u64,
+    left_calls: u64,
+}
+
 /// The statements of `counted` that a plan takes; notes say which are left out, and why.
 fn take_statements(
     counted: &[CountedStatement],
     found: &mut FoundTables,
     engine: &str,
     context: &Context,
-) -> Vec<TakenStatement> {
+) -> TakenStatements {
     const WEIGHT_MAX: u64 = 10_000;
     let most = counted.iter().map(|one| one.calls).max().unwrap_or(1);
     let (mut taken, mut left, mut left_calls) = (Vec::new(), Vec::new(), 0);
     for one in counted {
         let weight = (u128::from(one.calls) * u128::from(WEIGHT_MAX) / u128::from(most)).max(1) as u64;
-        let checked = with_values(&one.text, one.dialect, &found.tables).and_then(|sql| {
+        let checked = with_values(&one.text, one.dialect, found).and_then(|sql| {
             let statement = TakenStatement { sql, weight };
             let alone = plan_text(found, std::slice::from_ref(&statement), engine);
             let parsed = plan::parse(&alone, "the plan", &plan::Overrides::default(), 1.0, &context.catalogue);
@@ -136,8 +149,8 @@ fn take_statements(
             }
         }
     }
+    let all: u64 = counted.iter().map(|one| one.calls).sum();
     if !counted.is_empty() {
-        let all: u64 = counted.iter().map(|one| one.calls).sum();
         found.notes.push(format!(
             "statements: {} of {} that the server has counted; {left_calls} of {all} calls are left out",
             taken.len(),
@@ -145,7 +158,7 @@ fn take_statements(
         ));
         found.notes.append(&mut left);
     }
-    taken
+    TakenStatements { statements: taken, calls: all, left_calls }
 }
 
 fn plan_text(found: &FoundTables, taken: &[TakenStatement], engine: &str) -> String {
@@ -197,15 +210,21 @@ mod tests {
 
     #[test]
     fn what_was_written_is_counted_in_plain_words() {
-        let words = |rows: u64, notes: usize| {
+        let words_of = |rows: u64, notes: usize, taken: TakenStatements| {
             let (columns, primary_key, indexes) = (Vec::new(), Vec::new(), Vec::new());
             let name = "t".to_owned();
             let table = OwnTable { name, rows, columns, primary_key, indexes, partitions: None, keys: None };
-            written_words(&FoundTables { tables: vec![table], notes: vec![String::new(); notes] })
+            let notes = vec![String::new(); notes];
+            written_words(&FoundTables { tables: vec![table], notes, names: Vec::new() }, &taken)
         };
+        let words = |rows: u64, notes: usize| words_of(rows, notes, TakenStatements::default());
         assert_eq!(words(200_000, 0), "1 table, 200,000 rows");
         assert_eq!(words(1, 1), "1 table, 1 row; a note at its beginning says what is different");
         assert_eq!(words(0, 1_000), "1 table, 0 rows; 1,000 notes at its beginning say what is different");
+        let taken = TakenStatements { calls: 120, left_calls: 10, ..TakenStatements::default() };
+        let told =
+            "1 table, 7 rows; 8.3 % of the counted calls are left out; 2 notes at its beginning say what is different";
+        assert_eq!(words_of(7, 2, taken), told);
     }
 
     #[test]
