@@ -190,10 +190,13 @@ impl Catalogue<'_> {
     }
 
     fn statistics(&mut self, tables: &mut [FoundTable]) -> Result<(), TargetError> {
-        // Texts are values of rows, and are not asked for: of the common ones the server tells the lengths.
+        // Texts are values of rows, and are not asked for: of the common ones the server tells the lengths. How an interval is written is a
+        // setting, so it is asked for as its seconds.
         let question = format!(
             "SELECT s.tablename, s.attname, s.null_frac, s.n_distinct, s.avg_width, s.most_common_freqs::text, s.correlation, \
-             CASE WHEN t.typcategory IN ('N', 'D') THEN coalesce(s.histogram_bounds::text, s.most_common_vals::text) END, \
+             CASE WHEN t.typcategory IN ('N', 'D') THEN coalesce(s.histogram_bounds::text, s.most_common_vals::text) \
+             WHEN 'interval'::regtype::oid IN (t.oid, t.typbasetype) THEN (SELECT array_agg(extract(epoch FROM i.one)::float8)::text FROM unnest( \
+               coalesce(s.histogram_bounds::text, s.most_common_vals::text)::interval[]) i(one)) END, \
              t.typlen, m.low, m.high \
              FROM pg_stats s JOIN pg_namespace n ON n.nspname = s.schemaname \
              JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = s.tablename \

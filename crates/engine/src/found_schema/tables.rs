@@ -342,7 +342,10 @@ impl TableMaker<'_> {
             return plain_shape(kind);
         }
         let read = |bound: &String| match found.reading {
-            Reading::Seconds => units_of(kind, bound).or_else(|| seconds_in(bound)),
+            // Decades are more seconds than the column of a plan takes.
+            Reading::Seconds => {
+                units_of(kind, bound).or_else(|| seconds_in(bound)).filter(|seconds| i32::try_from(*seconds).is_ok())
+            }
             _ => units_of(kind, bound),
         };
         let mut bounds: Vec<i64> = statistics.bounds.iter().filter_map(read).collect();

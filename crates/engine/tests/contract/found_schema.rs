@@ -9,6 +9,7 @@ use crate::insert::asked;
 use crate::lab::{directory, found, own_trial, prepared, sql_engines, trial};
 use crate::visited::Visited;
 use engine::found_schema::{FoundTables, SchemaSource, find_tables};
+use model::own_table::{ValueShape, ValueSource};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -316,6 +317,33 @@ fn columns_that_depend_on_others_and_tables_that_refer_to_themselves_are_taken_o
     assert_eq!(asked("postgres", copy.path(), pairs), ["100"], "each city has one country");
     assert_eq!(asked("postgres", copy.path(), "SELECT count(part_of) FROM parts"), ["495"]);
     copied.stop().unwrap();
+}
+
+#[test]
+fn an_interval_of_postgres_has_its_seconds_whatever_the_style() {
+    if !sql_engines().any(|engine| engine == POSTGRES.engine) {
+        return;
+    }
+    let original = Visited::of(POSTGRES.engine);
+    for statement in [
+        "CREATE TABLE spans (id int PRIMARY KEY, one interval, days interval, ages interval)",
+        "INSERT INTO spans SELECT s, '1 hour', s * interval '1 day 1 hour', '100 years' FROM generate_series(1, 100) s",
+        "ALTER DATABASE postgres SET intervalstyle = 'postgres_verbose'",
+        "ANALYZE spans",
+    ] {
+        asked("postgres", original.path(), statement);
+    }
+    let found = read_schema(POSTGRES.engine, original.path(), false);
+    let spans = found.tables.iter().find(|table| table.name == "spans").unwrap();
+    let ends = |name: &str| {
+        let column = spans.columns.iter().find(|column| column.name == name).unwrap();
+        let ValueSource::Drawn(drawn) = &column.source else { panic!("{name} is drawn") };
+        let ValueShape::Range(ends) = drawn.shape else { panic!("{name} has a range") };
+        ends
+    };
+    assert_eq!(ends("one"), Some((3_600, 3_600)));
+    assert_eq!(ends("days"), Some((90_000, 9_000_000)), "each row has its own");
+    assert_eq!(ends("ages"), Some((0, 86_399)), "they are none of a plan");
 }
 
 /// Texts of one length each: a uuid, words of as many letters, and blanks behind a word.
