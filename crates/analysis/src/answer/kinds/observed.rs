@@ -12,6 +12,7 @@ use crate::points::watched_course::watched_rate;
 use crate::recorded::dimensions::ENGINE;
 use crate::{Code, PointAnalysis};
 use model::{CounterRole, Nanos, Observation, ObservedCounts, ObservedStatement, OpClass, PointState};
+use std::collections::BTreeMap;
 use words::cell::seconds;
 use words::code::{brief_statement, quoted_text, without_needless_quotes};
 use words::list::{capital, join_and};
@@ -309,22 +310,31 @@ fn next(seen: &Observation) -> Option<String> {
         let text: String = without_needless_quotes(&statement.text, '`').chars().take(60).collect();
         return Some(quoted_text(&format!("EXPLAIN {text}")));
     }
-    let url = seen.url.as_deref()?;
-    let database = seen.statements.iter().find_map(|one| one.database.as_deref());
-    (!seen.statements.is_empty())
-        .then(|| format!("plimsoll schema '{}' --statements --out load.toml", with_database(url, database)))
+    let url = seen.url.as_deref().filter(|_| !seen.statements.is_empty())?;
+    let url = with_database(url, most_used_database(seen))?;
+    Some(format!("plimsoll schema '{url}' --statements --out load.toml"))
 }
 
-/// `url`, with `database` if it names none.
-fn with_database(url: &str, database: Option<&str>) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+/// The database in which the most statements were executed; `None` if those that did it had chosen none.
+fn most_used_database(seen: &Observation) -> Option<&str> {
+    let mut calls: BTreeMap<&str, u64> = BTreeMap::new();
+    for one in &seen.statements {
+        if let Some(database) = one.database.as_deref() {
+            *calls.entry(database).or_default() += one.cost.calls;
+        }
+    }
+    calls.into_iter().max_by_key(|(_, calls)| *calls).map(|(database, _)| database)
+}
+
+/// `url`, with `database` if it names none; `None` if none is known.
+fn with_database(url: &str, database: Option<&str>) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
     let (place, options) =
         rest.split_once('?').map_or((rest, String::new()), |(place, more)| (place, format!("?{more}")));
-    match (place.split_once('/'), database) {
-        (Some((_, named)), _) if !named.is_empty() => url.to_owned(),
-        (_, None) => url.to_owned(),
-        (_, Some(database)) => format!("{scheme}://{}/{database}{options}", place.trim_end_matches('/')),
+    if place.split_once('/').is_some_and(|(_, named)| !named.is_empty()) {
+        return Some(url.to_owned());
     }
+    Some(format!("{scheme}://{}/{}{options}", place.trim_end_matches('/'), database?))
 }
 
 fn table(point: &PointAnalysis, seen: &Observation, uses: &[LimitUse]) -> Option<AnswerTable> {
@@ -721,7 +731,24 @@ mod tests {
         seen.statements.remove(0);
         let next = answered(&watched(seen)).next.expect("statements are known");
         assert_eq!(next, "plimsoll schema 'mysql://jo@db1/shop' --statements --out load.toml");
-        assert_eq!(with_database("postgres://a@b/c?x=1", Some("d")), "postgres://a@b/c?x=1");
-        assert_eq!(with_database("mysql://a@b/?socket=/s", Some("d")), "mysql://a@b/d?socket=/s");
+        let named = |url: &str, database| with_database(url, database).unwrap_or_default();
+        assert_eq!(named("postgres://a@b/c?x=1", Some("d")), "postgres://a@b/c?x=1");
+        assert_eq!(named("postgres://a@b/c", None), "postgres://a@b/c");
+        assert_eq!(named("mysql://a@b/?socket=/s", Some("d")), "mysql://a@b/d?socket=/s");
+    }
+
+    #[test]
+    fn a_load_is_taken_along_from_the_database_that_is_used_most_and_not_without_one() {
+        let next = |databases: [Option<&str>; 3]| {
+            let mut seen = statements();
+            seen.statements = (1..).zip(databases).map(|(calls, _)| statement("SELECT 1", calls, 1, 1, 1)).collect();
+            for (one, database) in seen.statements.iter_mut().zip(databases) {
+                one.database = database.map(str::to_owned);
+            }
+            answered(&watched(seen)).next
+        };
+        let most = next([Some("shop"), Some("logs"), None]).expect("a database is known");
+        assert!(most.contains("'mysql://jo@db1/logs'"), "{most}");
+        assert_eq!(next([None; 3]), None, "plimsoll schema would refuse the URL");
     }
 }
