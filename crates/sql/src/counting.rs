@@ -24,9 +24,11 @@ pub enum NamedCounter {
 pub enum CountsFrom {
     /// Behind an unknown number of values.
     Unknown,
-    /// Behind this value.
+    /// Behind this value, also if the transaction is rolled back.
     Last(u64),
-    /// At its beginning.
+    /// Behind this value, by a statement that changes the sequence or the table.
+    Restart(u64),
+    /// At its beginning, by such a statement.
     Start,
 }
 
@@ -153,7 +155,7 @@ fn push_resets(split: SplitText<'_>, at: usize, moves: &mut Vec<CounterMove>) {
         let value_at = set_at + 1 + usize::from(split.is_word(set_at + 1, &["with"]) || split.is_sign(set_at + 1, "="));
         let next = split.tokens.get(value_at).and_then(|token| token.text(split.text).parse::<u64>().ok());
         let to = match next {
-            Some(next) => CountsFrom::Last(next.saturating_sub(1)),
+            Some(next) => CountsFrom::Restart(next.saturating_sub(1)),
             None if split.dialect == Dialect::Postgres => CountsFrom::Start,
             // A column is made or changed that counts.
             None => CountsFrom::Unknown,
@@ -197,6 +199,7 @@ mod tests {
             match found.to {
                 CountsFrom::Unknown => format!("{counter} ?"),
                 CountsFrom::Last(last) => format!("{counter} {last}"),
+                CountsFrom::Restart(last) => format!("{counter} again {last}"),
                 CountsFrom::Start => format!("{counter} start"),
             }
         };
@@ -252,16 +255,16 @@ mod tests {
             ("truncate table only small *, shop.orders restart identity", "small start, shop.orders start"),
             ("TRUNCATE small RESTART IDENTITY CASCADE", "small start, any ?"),
             ("TRUNCATE small", ""),
-            ("ALTER SEQUENCE IF EXISTS s2.seq RESTART WITH 90", "seq:s2.seq 89"),
+            ("ALTER SEQUENCE IF EXISTS s2.seq RESTART WITH 90", "seq:s2.seq again 89"),
             ("ALTER SEQUENCE seq RESTART", "seq:seq start"),
-            ("ALTER TABLE ONLY small ALTER COLUMN id RESTART WITH 7", "small 6"),
+            ("ALTER TABLE ONLY small ALTER COLUMN id RESTART WITH 7", "small again 6"),
             ("ALTER TABLE small ADD COLUMN n int", ""),
         ] {
             assert_eq!(moved(text, Postgres), expected, "{text}");
         }
         assert_eq!(moved("TRUNCATE TABLE small", Mysql), "small start");
-        assert_eq!(moved("ALTER TABLE shop.small AUTO_INCREMENT = 7", Mysql), "shop.small 6");
-        assert_eq!(moved("ALTER TABLE small AUTO_INCREMENT 7, ADD n int", Mysql), "small 6");
+        assert_eq!(moved("ALTER TABLE shop.small AUTO_INCREMENT = 7", Mysql), "shop.small again 6");
+        assert_eq!(moved("ALTER TABLE small AUTO_INCREMENT 7, ADD n int", Mysql), "small again 6");
         assert_eq!(moved("ALTER TABLE small MODIFY id BIGINT AUTO_INCREMENT", Mysql), "small ?");
     }
 }

@@ -115,8 +115,10 @@ pub(super) enum SchemaPath<'t> {
 pub(super) enum Step {
     /// It takes so many ids; `None` if that is not known.
     Takes(Option<u16>),
-    /// It goes on behind this one.
+    /// It goes on behind this one, whatever becomes of the transaction.
     Sets(u64),
+    /// It goes on behind this one, unless the transaction is rolled back.
+    Restarts(u64),
     /// It goes on behind this one, or where it is not known, if it has given larger ones.
     SetsAbove(u64),
     /// It goes on behind this one if it has given none that is larger.
@@ -284,12 +286,17 @@ impl<'a> SchemaColumns<'a> {
         };
         let places = self.one_of_each_counter(places);
         let is_one = places.len() == 1;
-        let step = |place: usize| match named.to {
-            CountsFrom::Start if is_one => Step::Sets(self.counted[place].start.saturating_sub(1)),
+        let start = |place: usize| self.counted[place].start.saturating_sub(1);
+        let step = |place: usize| match (named.to, dialect) {
+            _ if !is_one => Step::Takes(None),
+            (CountsFrom::Unknown, _) => Step::Takes(None),
+            (CountsFrom::Last(last), _) => Step::Sets(last),
+            // What changes a table commits by itself there.
+            (CountsFrom::Start, LogDialect::Mysql) => Step::Sets(start(place)),
             // The server does not go back below the ids that the table has.
-            CountsFrom::Last(last) if is_one && dialect == LogDialect::Mysql => Step::SetsAbove(last),
-            CountsFrom::Last(last) if is_one => Step::Sets(last),
-            _ => Step::Takes(None),
+            (CountsFrom::Restart(last), LogDialect::Mysql) => Step::SetsAbove(last),
+            (CountsFrom::Start, LogDialect::Postgres) => Step::Restarts(start(place)),
+            (CountsFrom::Restart(last), LogDialect::Postgres) => Step::Restarts(last),
         };
         places.iter().map(|place| Moved { place: *place, step: step(*place) }).collect()
     }
@@ -426,8 +433,8 @@ mod tests {
         for (text, expected) in [
             ("SELECT setval('orders_id_seq', 3000)", "orders Sets(3000)"),
             ("SELECT setval('shared_seq', 3000, false)", "sa Sets(2999)"),
-            ("TRUNCATE orders RESTART IDENTITY", "orders Sets(100)"),
-            ("ALTER SEQUENCE orders_id_seq RESTART WITH 7", "orders Sets(6)"),
+            ("TRUNCATE orders RESTART IDENTITY", "orders Restarts(100)"),
+            ("ALTER SEQUENCE orders_id_seq RESTART WITH 7", "orders Restarts(6)"),
         ] {
             assert_eq!(steps(text, LogDialect::Postgres), expected, "{text}");
         }

@@ -65,6 +65,13 @@ struct Numbering {
     counter: usize,
 }
 
+/// That a column had this numbering before its counter was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Replaced {
+    pub column: u16,
+    pub numbering: u16,
+}
+
 /// A whole number in a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SaidNumber {
@@ -202,24 +209,37 @@ impl Inference {
     /// The counter of `column` goes on behind `last`. Whether it can: there is an end to how often.
     pub(super) fn set_counter(&mut self, column: u16, last: u64) -> bool {
         let set = self.numberings[usize::from(self.current[usize::from(column)])].counter;
-        self.lowest = self.lowest.min(last);
         if self.counters[set].counted == 0 && self.counters[set].unseen == 0 {
+            self.lowest = self.lowest.min(last);
             self.counters[set] = Counter { last, ..Counter::default() };
             return true;
         }
-        let is_of_counter =
-            |column: &u16| self.numberings[usize::from(self.current[usize::from(*column)])].counter == set;
-        let columns: Vec<u16> = (0..).take(self.current.len()).filter(is_of_counter).collect();
-        if self.numberings.len() + columns.len() > usize::from(u16::MAX) {
-            return false;
+        self.replace_counter(column, last).is_some()
+    }
+
+    /// The same, and what that has replaced.
+    pub(super) fn replace_counter(&mut self, column: u16, last: u64) -> Option<Vec<Replaced>> {
+        let set = self.numberings[usize::from(self.current[usize::from(column)])].counter;
+        self.lowest = self.lowest.min(last);
+        let replaced =
+            (0..).zip(self.current.iter().copied()).map(|(column, numbering)| Replaced { column, numbering });
+        let is_of_counter = |it: &Replaced| self.numberings[usize::from(it.numbering)].counter == set;
+        let replaced: Vec<Replaced> = replaced.filter(is_of_counter).collect();
+        if self.numberings.len() + replaced.len() > usize::from(u16::MAX) {
+            return None;
         }
         let counter = self.counters.len();
         self.counters.push(Counter { last, ..Counter::default() });
-        for column in columns {
-            self.current[usize::from(column)] = self.numberings.len() as u16;
-            self.numberings.push(Numbering { column, counter });
+        for Replaced { column, .. } in &replaced {
+            self.current[usize::from(*column)] = self.numberings.len() as u16;
+            self.numberings.push(Numbering { column: *column, counter });
         }
-        true
+        Some(replaced)
+    }
+
+    /// What was replaced counts again, where it had stopped.
+    pub(super) fn bring_back(&mut self, Replaced { column, numbering }: Replaced) {
+        self.current[usize::from(column)] = numbering;
     }
 
     /// Where the counter of `column` is about: the last id that INSERTs have taken.
@@ -1022,6 +1042,21 @@ mod tests {
         assert_eq!(ids(&[SAID, (1, InsertsUnknown), (1, Sets(70)), (1, Inserts(1))]), [0, 71]);
         // What an INSERT before it took is said behind it.
         assert_eq!(ids(&[(1, Inserts(1)), (1, Sets(3_000)), (1, SaysOf(503, 0)), (1, Inserts(1))]), [503, 3_001]);
+    }
+
+    #[test]
+    fn a_counter_that_was_set_for_a_time_goes_on_where_it_had_stopped() {
+        let mut inference = Inference::new(&[LAST], vec![0, 0]);
+        inference.say(1, &[SaidNumber { value: LAST + 1, column: Some(0) }]);
+        inference.insert(1, 0, 0, Some(2));
+        let replaced = inference.replace_counter(1, 90).unwrap();
+        inference.insert(1, 1, 0, Some(1));
+        replaced.into_iter().for_each(|it| inference.bring_back(it));
+        inference.insert(1, 2, 0, Some(1));
+        inference.insert(1, 3, 1, Some(1));
+        let Inferred { inserts, numberings, .. } = inference.finish();
+        let id = |it: &WorkedInsert| numberings[usize::from(it.numbering)].1 + u64::from(it.id_after);
+        assert_eq!(inserts.iter().map(id).collect::<Vec<_>>(), [501, 91, 503, 504]);
     }
 
     #[test]

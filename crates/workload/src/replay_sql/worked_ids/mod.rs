@@ -9,6 +9,7 @@
 mod counters;
 mod inference;
 mod matching;
+mod transactions;
 
 use super::RecordedAnswer;
 use super::answer::BEHIND_TABLE;
@@ -22,6 +23,7 @@ use sql::{Token, TokenKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::io;
+use transactions::Transactions;
 
 /// So many INSERTs have 160 MB.
 const INSERTS_MAX: usize = 10_000_000;
@@ -229,6 +231,7 @@ struct Pass<'a> {
     unsure: BTreeSet<String>,
     /// Where sessions look for tables, if that counts.
     paths: HashMap<u32, sql::SearchPath>,
+    transactions: Transactions,
     /// The numbers of the columns that INSERTs fill.
     filled: BTreeSet<u16>,
 }
@@ -248,14 +251,24 @@ impl<'a> Pass<'a> {
         }
         of_schemas.values_mut().for_each(SchemaColumns::find_usual);
         let inference = Inference::new(&lasts, counter_of);
-        let (triggered, unsure, paths) = (BTreeSet::new(), BTreeSet::new(), HashMap::new());
-        Pass { dialect, schemas, columns: of_schemas, inference, triggered, unsure, paths, filled: BTreeSet::new() }
+        Pass {
+            dialect,
+            schemas,
+            columns: of_schemas,
+            inference,
+            triggered: BTreeSet::new(),
+            unsure: BTreeSet::new(),
+            paths: HashMap::new(),
+            transactions: Transactions::default(),
+            filled: BTreeSet::new(),
+        }
     }
 
     /// Takes up the next statement.
     fn take(&mut self, statement: &RecordedStatement, text: &str, answer: &RecordedAnswer) {
         let dialect = self.dialect.sql();
         let Ok(tokens) = sql::tokens(text, dialect) else { return };
+        self.follow_transaction(statement.session, text, &tokens, answer);
         let insert = sql::insert_into(text, &tokens, dialect);
         let schema: &str = match insert.as_ref().and_then(|insert| insert.schema.as_deref()) {
             // That of PostgreSQL is within its database.
@@ -300,23 +313,45 @@ impl<'a> Pass<'a> {
         self.unsure.extend(insert.as_ref().filter(|_| places.len() > 1).map(|insert| insert.table.clone()));
         self.filled.extend(places.iter().map(|place| here.numbers[*place]));
         for Moved { place, step } in here.steps(read, insert.as_ref(), &places) {
-            count_step(&mut self.inference, statement, here.numbers[place], step);
+            count_step(&mut self.inference, &mut self.transactions, statement, (here.numbers[place], step));
+        }
+    }
+
+    /// Counters go on where they were if a statement rolls back what began them again.
+    fn follow_transaction(&mut self, session: u32, text: &str, tokens: &[Token], answer: &RecordedAnswer) {
+        // Elsewhere what begins them again commits by itself.
+        if self.dialect == LogDialect::Postgres {
+            let back = self.transactions.follow(session, text, tokens, answer.failed == Some(true));
+            back.into_iter().for_each(|replaced| self.inference.bring_back(replaced));
         }
     }
 }
 
 /// The counter of column `number` does what `statement` has it do.
-fn count_step(inference: &mut Inference, statement: &RecordedStatement, number: u16, step: Step) {
+fn count_step(
+    inference: &mut Inference,
+    transactions: &mut Transactions,
+    statement: &RecordedStatement,
+    (number, step): (u16, Step),
+) {
+    let session = statement.session;
+    if let Step::Restarts(last) = step
+        && transactions.is_open(session)
+        && let Some(replaced) = inference.replace_counter(number, last)
+    {
+        transactions.note(session, replaced);
+        return;
+    }
     let is_above = |last: u64| last > inference.last_of(number);
     let last = match step {
-        Step::Sets(last) => Some(last),
+        Step::Sets(last) | Step::Restarts(last) => Some(last),
         Step::SetsAbove(last) | Step::Raises(last) if is_above(last) => Some(last),
         Step::Raises(_) => return,
         Step::Takes(_) | Step::SetsAbove(_) => None,
     };
     let rows = if let Step::Takes(rows) = step { rows } else { None };
     if !last.is_some_and(|last| inference.set_counter(number, last)) {
-        inference.insert(statement.session, statement.text_place(), number, rows);
+        inference.insert(session, statement.text_place(), number, rows);
     }
 }
 
@@ -363,11 +398,15 @@ mod tests {
         CountedColumn { schema, namespace, is_visible, table, column, place, counter, last, start, routines, filled_by }
     }
 
-    /// A recording of statements a second apart, with their sessions.
+    /// A recording of statements a second apart, with their sessions. Those with a `!` before them failed.
     fn recorded(dialect: LogDialect, found: &[(&str, &str)], answer: RecordedAnswer) -> Arc<SqlRecording> {
         let mut builder = RecordingBuilder::new(dialect, &LogWanted { writes: true, ..LogWanted::default() });
         for (nth, (session, text)) in (0..).zip(found) {
             let began_us = nth * 1_000_000;
+            let (text, answer) = match text.strip_prefix('!') {
+                Some(text) => (text, RecordedAnswer { failed: Some(true), ..answer }),
+                None => (*text, answer),
+            };
             let found = FoundStatement { began_us, session, schema: "shop", text, answer, ..FoundStatement::default() };
             builder.add(&found).unwrap();
         }
@@ -542,6 +581,34 @@ mod tests {
             let made = put(&worked(LogDialect::Postgres, &recording).unwrap(), &recording);
             assert_eq!([&made[0], &made[1], &made[3]], expected, "{set}");
         }
+    }
+
+    /// The ids that INSERTs of PostgreSQL get in one session.
+    fn put_of(found: &[&str]) -> Vec<String> {
+        let found: Vec<(&str, &str)> = found.iter().map(|text| ("a", *text)).collect();
+        let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
+        put(&worked(LogDialect::Postgres, &recording).unwrap(), &recording)
+    }
+
+    #[test]
+    fn a_counter_goes_on_where_it_was_if_its_restart_is_rolled_back() {
+        let said = "UPDATE orders SET total = 1 WHERE id = 501";
+        let again = "ALTER SEQUENCE orders_seq RESTART WITH 9000";
+        let ids = |between: &[&str]| put_of(&[&["BEGIN"][..], between, &[ORDER, said, ORDER]].concat());
+        assert_eq!(ids(&["TRUNCATE orders RESTART IDENTITY", "ROLLBACK"]), ["id\t501", "id\t502"]);
+        assert_eq!(ids(&[again, "ROLLBACK"]), ["id\t501", "id\t502"]);
+        assert_eq!(ids(&[again, "!SELECT 1 / 0", "COMMIT"]), ["id\t501", "id\t502"]);
+        assert_eq!(ids(&["SAVEPOINT s", again, "ROLLBACK TO s", "COMMIT"]), ["id\t501", "id\t502"]);
+        let of = |end: &str, said: &str| put_of(&["BEGIN", again, ORDER, end, ORDER, said]);
+        let [old, new] = [501, 9_001].map(|id| format!("UPDATE orders SET total = 1 WHERE id = {id}"));
+        assert_eq!(of("COMMIT", &new), ["id\t9000", "id\t9001"]);
+        assert_eq!(of("ROLLBACK", &old), ["id\t9000", "id\t501"], "the first is of no row");
+        // No ROLLBACK takes this back.
+        let set = ["BEGIN", "SELECT setval('orders_seq', 5000)", "ROLLBACK", ORDER];
+        assert_eq!(
+            put_of(&[&set[..], &["UPDATE orders SET total = 1 WHERE id = 5001", ORDER]].concat()),
+            ["id\t5001", "id\t5002"]
+        );
     }
 
     #[test]
