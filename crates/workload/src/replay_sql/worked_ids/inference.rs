@@ -6,7 +6,8 @@
 //! The ids of one session ascend in the order of its INSERTs ([`matching`](super::matching)). Numbers that do not stand beside the column are near by
 //! chance, too: about as often as others are as near to a place above, where no id can be. If that explains more than one in [`FOUND_PER_CHANCE`] of what
 //! such numbers show of a counter, they show nothing of it.
-//! Those of which nothing is said get the ids that are left, in the order of the log, in which lines stand by the ends of statements. Of a counter of
+//! Those of which nothing is said get the ids that are left, in the order of the log, in which lines stand by the ends of statements. One that failed
+//! while it ran took ids that nobody says; it has the next ones, unless another INSERT has them: then it was refused before. Of a counter of
 //! which no session ever says an id, nothing proves that order, and nothing needs it: there are no ids.
 //! Limits: what a session says is looked at for [`STATEMENTS`] statements. If so many ids were lost that no number is near, [`AGREEING`] INSERTs must
 //! agree on how many, by values of their own column. Of an INSERT of several rows, the lowest number that is said is the first id.
@@ -63,6 +64,15 @@ pub(super) struct WorkedInsert {
 struct Numbering {
     column: u16,
     counter: usize,
+    of: NumberedRows,
+}
+
+/// Which INSERTs a numbering counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NumberedRows {
+    Inserted,
+    /// Of INSERTs that failed: they are in no table.
+    Failed,
 }
 
 /// That a column had this numbering before its counter was set.
@@ -85,6 +95,8 @@ pub(super) struct Inference {
     numberings: Vec<Numbering>,
     /// Of each column the numbering of its next ids.
     current: Vec<u16>,
+    /// Of numberings those of the INSERTs that failed.
+    failed: HashMap<u16, u16>,
     counters: Vec<Counter>,
     sessions: HashMap<u32, Session>,
     inserts: Vec<WorkedInsert>,
@@ -105,6 +117,8 @@ pub(super) struct Inferred {
     pub said: usize,
     /// How many got one that was left.
     pub left: usize,
+    /// How many had failed: they get none.
+    pub failed: usize,
     /// The columns of the INSERTs that get none because no session says an id of their counter.
     pub unsaid: BTreeSet<u16>,
     /// By how much the ids that sessions say are lower than those that were expected, if they are not above the last one before the recording.
@@ -117,10 +131,12 @@ impl Inference {
         let counters = lasts.iter().map(|last| Counter { last: *last, ..Counter::default() }).collect();
         let is_said = vec![false; lasts.len()];
         let lowest = lasts.iter().copied().min().unwrap_or(0);
-        let numberings = (0..).zip(counter_of).map(|(column, counter)| Numbering { column, counter });
+        let of = NumberedRows::Inserted;
+        let numberings = (0..).zip(counter_of).map(|(column, counter)| Numbering { column, counter, of });
         let numberings: Vec<Numbering> = numberings.collect();
         let current = numberings.iter().map(|numbering| numbering.column).collect();
-        Inference { numberings, current, counters, sessions: HashMap::new(), inserts: Vec::new(), lowest, is_said }
+        let (failed, sessions, inserts) = (HashMap::new(), HashMap::new(), Vec::new());
+        Inference { numberings, current, failed, counters, sessions, inserts, lowest, is_said }
     }
 
     /// How many INSERTs there are.
@@ -206,6 +222,21 @@ impl Inference {
         known.unseen = known.unseen.saturating_add(1);
     }
 
+    /// The statement failed while it inserted so many `rows` with ids of `column`, or before that.
+    pub(super) fn fail_insert(&mut self, text_place: u64, column: u16, rows: u16) {
+        let current = self.current[usize::from(column)];
+        let counter = self.numberings[usize::from(current)].counter;
+        let known = &mut self.counters[counter];
+        known.counted += u64::from(rows);
+        known.most_rows = known.most_rows.max(rows.into());
+        let Ok(next) = u16::try_from(self.numberings.len()) else { return };
+        let numbering = *self.failed.entry(current).or_insert(next);
+        if numbering == next {
+            self.numberings.push(Numbering { column, counter, of: NumberedRows::Failed });
+        }
+        self.inserts.push(WorkedInsert { text_place, id_after: 0, rows, numbering });
+    }
+
     /// The counter of `column` goes on behind `last`. Whether it can: there is an end to how often.
     pub(super) fn set_counter(&mut self, column: u16, last: u64) -> bool {
         let set = self.numberings[usize::from(self.current[usize::from(column)])].counter;
@@ -232,7 +263,7 @@ impl Inference {
         self.counters.push(Counter { last, ..Counter::default() });
         for Replaced { column, .. } in &replaced {
             self.current[usize::from(*column)] = self.numberings.len() as u16;
-            self.numberings.push(Numbering { column: *column, counter });
+            self.numberings.push(Numbering { column: *column, counter, of: NumberedRows::Inserted });
         }
         Some(replaced)
     }
@@ -256,17 +287,20 @@ impl Inference {
         let first = |insert: &WorkedInsert| first_counter(&numberings, column(insert));
         inserts.iter().filter(|insert| insert.id_after > 0).for_each(|insert| is_said[first(insert)] = true);
         let unsaid = inserts.iter().filter(|&insert| !is_said[first(insert)]).map(column).collect();
+        let has_failed = |insert: &WorkedInsert| numberings[usize::from(insert.numbering)].of == NumberedRows::Failed;
+        let failed = inserts.iter().filter(|&insert| has_failed(insert)).count();
         inserts.retain(|insert| is_said[first(insert)]);
         let said = inserts.iter().filter(|insert| insert.id_after > 0).count();
         let counter = |insert: &WorkedInsert| numberings[usize::from(insert.numbering)].counter;
         inserts.sort_unstable_by_key(|insert| (counter(insert), insert.text_place));
-        let left: usize = inserts.chunk_by_mut(|one, next| counter(one) == counter(next)).map(give_left).sum();
+        let of_counters = inserts.chunk_by_mut(|one, next| counter(one) == counter(next));
+        let left: usize = of_counters.map(|inserts| give_left(inserts, has_failed)).sum();
         // One statement may take ids of several counters, of which one is known at most.
         inserts.retain(|insert| insert.id_after > 0);
         inserts.sort_unstable_by_key(|insert| insert.text_place);
         let behind = counters.iter().map(|counter| counter.behind).max().unwrap_or(0);
         let numberings = numberings.iter().map(|it| (it.column, counters[it.counter].last)).collect();
-        Inferred { inserts, numberings, said, left, unsaid, behind }
+        Inferred { inserts, numberings, said, left, failed, unsaid, behind }
     }
 
     /// Forgets sessions if there are too many: first those that wait for nothing.
@@ -289,7 +323,7 @@ fn first_counter(numberings: &[Numbering], column: u16) -> usize {
 /// Takes back the ids that numbers beside no column showed, of counters for which chance would find too many of them.
 fn drop_chance(numberings: &[Numbering], counters: &[Counter], inserts: &mut [WorkedInsert]) {
     let mut first: Vec<usize> = (0..counters.len()).collect();
-    for Numbering { column, counter } in numberings {
+    for Numbering { column, counter, .. } in numberings {
         first[*counter] = first_counter(numberings, *column);
     }
     let mut found = vec![(0usize, 0usize); counters.len()];
@@ -631,7 +665,7 @@ fn window_of(most_rows: u64) -> u64 {
 
 /// Gives the INSERTs of one counter of which nothing says the id those that are left. They are in the order of the log. Behind an INSERT of an unknown
 /// number of rows, nothing is given until an id is known again.
-fn give_left(inserts: &mut [WorkedInsert]) -> usize {
+fn give_left(inserts: &mut [WorkedInsert], has_failed: impl Fn(&WorkedInsert) -> bool) -> usize {
     let (mut left, mut is_sure) = (LeftIds::default(), true);
     let (mut ahead, mut given) = (0, 0);
     for at in 0..inserts.len() {
@@ -643,9 +677,12 @@ fn give_left(inserts: &mut [WorkedInsert]) -> usize {
             ahead += 1;
         }
         let insert = &mut inserts[at];
-        let rows = u64::from(insert.rows);
+        let mut rows = u64::from(insert.rows);
         if rows == 0 {
             is_sure = false;
+        } else if has_failed(insert) {
+            // What was refused before it ran took none.
+            rows = if is_sure && !left.lose(rows) { 0 } else { rows };
         } else if insert.id_after > 0 {
             left.note(insert.id_after.into(), is_sure);
             is_sure = true;
@@ -700,6 +737,15 @@ impl LeftIds {
         let first = (self.lowest..=last).find(|first| self.taken.is_free(*first, rows))?;
         self.taken.add(first, rows);
         u32::try_from(first).ok()
+    }
+
+    /// So many of the next ones are of no row. Not if an INSERT has them.
+    fn lose(&mut self, rows: u64) -> bool {
+        let expected = self.expected(self.deviations.middle());
+        self.raise_lowest(expected);
+        let first = (self.lowest..=expected).find(|first| self.taken.is_free(*first, rows));
+        first.into_iter().for_each(|first| self.taken.add(first, rows));
+        first.is_some()
     }
 
     /// The next INSERT takes so many.
@@ -777,6 +823,8 @@ mod tests {
         Inserts(u16),
         /// It inserts rows whose number is not known.
         InsertsUnknown,
+        /// It fails to insert so many rows.
+        Fails(u16),
         /// It says a number.
         Says(u64),
         /// It sets the counter.
@@ -786,7 +834,7 @@ mod tests {
         /// It says a value of the column with this number.
         SaysOf(u64, u16),
     }
-    use Did::{Inserts, InsertsUnknown, Says, SaysAll, SaysOf, Sets};
+    use Did::{Fails, Inserts, InsertsUnknown, Says, SaysAll, SaysOf, Sets};
 
     const LAST: u64 = 500;
 
@@ -808,12 +856,13 @@ mod tests {
                 Says(value) => vec![SaidNumber { value: *value, column: None }],
                 SaysAll(values) => values.iter().map(|value| SaidNumber { value: *value, column: None }).collect(),
                 SaysOf(value, column) => vec![SaidNumber { value: *value, column: Some(*column) }],
-                Inserts(_) | InsertsUnknown | Sets(_) => Vec::new(),
+                Inserts(_) | InsertsUnknown | Fails(_) | Sets(_) => Vec::new(),
             };
             inference.say(*session, &said);
             match did {
                 Inserts(rows) => inference.insert(*session, place, 0, Some(*rows)),
                 InsertsUnknown => inference.insert(*session, place, 0, None),
+                Fails(rows) => inference.fail_insert(place, 0, *rows),
                 Sets(last) => assert!(inference.set_counter(0, *last)),
                 Says(_) | SaysAll(_) | SaysOf(..) => {}
             }
@@ -1042,6 +1091,23 @@ mod tests {
         assert_eq!(ids(&[SAID, (1, InsertsUnknown), (1, Sets(70)), (1, Inserts(1))]), [0, 71]);
         // What an INSERT before it took is said behind it.
         assert_eq!(ids(&[(1, Inserts(1)), (1, Sets(3_000)), (1, SaysOf(503, 0)), (1, Inserts(1))]), [503, 3_001]);
+    }
+
+    #[test]
+    fn an_insert_that_failed_takes_the_next_ids_and_has_none() {
+        let did = [SAID, (1, Fails(1)), (1, Fails(2)), (1, Inserts(1)), (1, Inserts(1))];
+        assert_eq!(ids(&did), [504, 505]);
+        let Inferred { inserts, said, left, failed, .. } = inferred(&did);
+        assert_eq!((inserts.len(), said, left, failed), (2, 0, 2, 2));
+        // What its session says then is the id of the one before.
+        assert_eq!(ids(&[(1, Inserts(1)), (1, Fails(1)), (1, SaysOf(501, 0)), (1, Inserts(1))]), [501, 503]);
+        // It was refused before it took any: others have these.
+        let refused = [(1, Inserts(1)), (1, SaysOf(501, 0)), (1, Fails(1)), (1, Inserts(1)), (1, SaysOf(502, 0))];
+        assert_eq!(ids(&[&refused[..], &[(1, Inserts(1))]].concat()), [501, 502, 503]);
+        // Behind a number that is not known.
+        assert_eq!(ids(&[SAID, (1, InsertsUnknown), (1, Fails(1)), (1, Inserts(1))]), [0, 0]);
+        // In each numbering.
+        assert_eq!(ids(&[SAID, (1, Fails(1)), (1, Sets(90)), (1, Fails(1)), (1, Inserts(1))]), [92]);
     }
 
     #[test]

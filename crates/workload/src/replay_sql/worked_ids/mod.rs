@@ -3,8 +3,9 @@
 //! In: a recording with writes, the columns that counters of the server fill, and the last id that each counter gave before. Out: [`WorkedIds`], which
 //! put the ids behind the statements as if the log had them. Limits: counters that count by one, of tables into which no trigger inserts. What takes
 //! ids within something else (WITH, MERGE, `nextval`, a procedure or function of the copy) makes those behind it unknown, until sessions say them; what
-//! sets a counter is followed. The whole recording is read once more. An id takes 16 bytes; of more than [`INSERTS_MAX`] INSERTs none is worked out. A
-//! stretch of a recording and its copies have the ids of the whole, and with fewer sessions they may have gaps.
+//! sets a counter is followed. Why a statement failed is not known. The whole recording is read once more. An id takes 16 bytes; of more than
+//! [`INSERTS_MAX`] INSERTs none is worked out. A stretch of a recording and its copies have the ids of the whole, and with fewer sessions they may have
+//! gaps.
 
 mod counters;
 mod inference;
@@ -146,7 +147,7 @@ impl WorkedIds {
             return format!("none worked out: there are more than {INSERTS_MAX} INSERTs");
         }
         let mut told = format!("worked out: {said} by what the sessions say later and {left} by the order of the log");
-        let unknown = self.counted - said - left;
+        let unknown = self.counted - self.inferred.failed - said - left;
         if unknown > 0 {
             let _ = write!(told, ", {unknown} not");
         }
@@ -268,7 +269,7 @@ impl<'a> Pass<'a> {
     fn take(&mut self, statement: &RecordedStatement, text: &str, answer: &RecordedAnswer) {
         let dialect = self.dialect.sql();
         let Ok(tokens) = sql::tokens(text, dialect) else { return };
-        self.follow_transaction(statement.session, text, &tokens, answer);
+        let fate = self.follow_transaction(statement.session, text, &tokens, answer);
         let insert = sql::insert_into(text, &tokens, dialect);
         let schema: &str = match insert.as_ref().and_then(|insert| insert.schema.as_deref()) {
             // That of PostgreSQL is within its database.
@@ -313,17 +314,51 @@ impl<'a> Pass<'a> {
         self.unsure.extend(insert.as_ref().filter(|_| places.len() > 1).map(|insert| insert.table.clone()));
         self.filled.extend(places.iter().map(|place| here.numbers[*place]));
         for Moved { place, step } in here.steps(read, insert.as_ref(), &places) {
-            count_step(&mut self.inference, &mut self.transactions, statement, (here.numbers[place], step));
+            let moved = (here.numbers[place], step);
+            match fate {
+                Fate::Done => count_step(&mut self.inference, &mut self.transactions, statement, moved),
+                Fate::Failed => count_failed(&mut self.inference, statement, moved),
+                Fate::Refused => {}
+            }
         }
     }
 
     /// Counters go on where they were if a statement rolls back what began them again.
-    fn follow_transaction(&mut self, session: u32, text: &str, tokens: &[Token], answer: &RecordedAnswer) {
-        // Elsewhere what begins them again commits by itself.
+    fn follow_transaction(&mut self, session: u32, text: &str, tokens: &[Token], answer: &RecordedAnswer) -> Fate {
+        let has_failed = answer.failed == Some(true);
+        let was_aborted = self.transactions.is_aborted(session);
+        // Elsewhere what begins them again commits by itself, and no failure aborts a transaction.
         if self.dialect == LogDialect::Postgres {
-            let back = self.transactions.follow(session, text, tokens, answer.failed == Some(true));
+            let back = self.transactions.follow(session, text, tokens, has_failed);
             back.into_iter().for_each(|replaced| self.inference.bring_back(replaced));
         }
+        let takes_no_ids = || tokens.first().is_some_and(|first| first.is_word(text, &["truncate", "alter"]));
+        if !has_failed {
+            Fate::Done
+        } else if was_aborted || takes_no_ids() {
+            Fate::Refused
+        } else {
+            Fate::Failed
+        }
+    }
+}
+
+/// What became of a statement.
+#[derive(Clone, Copy)]
+enum Fate {
+    Done,
+    /// It may have taken ids before it failed.
+    Failed,
+    /// It failed and took none.
+    Refused,
+}
+
+/// What a statement that failed does to the counter of column `number`: what it would have set is not set.
+fn count_failed(inference: &mut Inference, statement: &RecordedStatement, (number, step): (u16, Step)) {
+    match step {
+        Step::Takes(Some(rows)) if rows > 0 => inference.fail_insert(statement.text_place(), number, rows),
+        Step::Takes(_) => inference.insert(statement.session, statement.text_place(), number, None),
+        Step::Sets(_) | Step::Restarts(_) | Step::SetsAbove(_) | Step::Raises(_) => {}
     }
 }
 
@@ -588,6 +623,50 @@ mod tests {
         let found: Vec<(&str, &str)> = found.iter().map(|text| ("a", *text)).collect();
         let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
         put(&worked(LogDialect::Postgres, &recording).unwrap(), &recording)
+    }
+
+    #[test]
+    fn what_failed_sets_no_counter() {
+        let [first, third] = [501, 503].map(|id| format!("UPDATE orders SET total = 1 WHERE id = {id}"));
+        let [first, third] = [first.as_str(), third.as_str()];
+        let behind = [ORDER, first, ORDER, ORDER, third];
+        for failed in [
+            &["!TRUNCATE orders RESTART IDENTITY"][..],
+            &["!TRUNCATE orders RESTART IDENTITY CASCADE"],
+            &["!ALTER SEQUENCE orders_seq RESTART WITH 9000"],
+            &["BEGIN", "!SELECT 1 / 0", "!SELECT setval('orders_seq', 50000)", "ROLLBACK"],
+            &["BEGIN", "!SELECT 1 / 0", "!SELECT nextval('orders_seq')", "ROLLBACK"],
+        ] {
+            assert_eq!(put_of(&[failed, &behind].concat()), ["id\t501", "id\t502", "id\t503"], "{failed:?}");
+        }
+        let found =
+            ["!ALTER TABLE orders AUTO_INCREMENT = 9000", "!INSERT INTO orders (id) VALUES (9000)", ORDER, first];
+        let recording = recorded(LogDialect::Mysql, &found.map(|text| ("a", text)), RecordedAnswer::default());
+        assert_eq!(put(&worked(LogDialect::Mysql, &recording).unwrap(), &recording), ["501"]);
+    }
+
+    #[test]
+    fn an_insert_that_failed_has_no_id_and_takes_some_unless_it_was_refused() {
+        let failed = format!("!{ORDER}");
+        let failed = failed.as_str();
+        let [third, fourth, fifth] = [503, 504, 505].map(|id| format!("UPDATE orders SET total = 1 WHERE id = {id}"));
+        let [third, fourth, fifth] = [third.as_str(), fourth.as_str(), fifth.as_str()];
+        let refused = ["BEGIN", "!SELECT 1 / 0", failed, failed, failed, "ROLLBACK"];
+        let behind = [ORDER, ORDER, ORDER, third, ORDER, ORDER, fifth];
+        let all = ["id\t501", "id\t502", "id\t503", "id\t504", "id\t505"];
+        assert_eq!(put_of(&[&refused[..], &behind].concat()), all);
+        let nosuch = ["BEGIN", "!INSERT INTO nosuch (v) VALUES (1)", failed, failed, "ROLLBACK"];
+        let bad = "!INSERT INTO orders (customer, nocol) VALUES ('bad', 1)";
+        let found = [&[failed, failed, ORDER, third][..], &nosuch, &[ORDER, fourth, bad, ORDER, fifth, ORDER]];
+        let found: Vec<(&str, &str)> = found.concat().into_iter().map(|text| ("a", text)).collect();
+        let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
+        let ids = worked(LogDialect::Postgres, &recording).unwrap();
+        assert_eq!(put(&ids, &recording), ["id\t503", "id\t504", "id\t505", "id\t506"]);
+        assert_eq!(ids.told(), "worked out: 3 by what the sessions say later and 1 by the order of the log");
+        // No failure aborts a transaction there.
+        let found = ["BEGIN", failed, failed, ORDER, third, "COMMIT"].map(|text| ("a", text));
+        let recording = recorded(LogDialect::Mysql, &found, RecordedAnswer::default());
+        assert_eq!(put(&worked(LogDialect::Mysql, &recording).unwrap(), &recording), ["503"]);
     }
 
     #[test]
