@@ -570,6 +570,39 @@ mod tests {
     }
 
     #[test]
+    fn ids_are_not_known_behind_a_function_or_a_block_that_inserts() {
+        let mut columns = [column("orders", 500), column("lines", 500)];
+        let body = Some("BEGIN INSERT INTO orders (customer) VALUES (p); RETURN 1; END".to_owned());
+        note_routines(&mut columns, LogDialect::Postgres, &[("mk".to_owned(), body)]);
+        let block = "DO $$ BEGIN FOR i IN 1..5 LOOP INSERT INTO orders (customer) VALUES (100 + i); END LOOP; END $$";
+        for (between, id) in [("SELECT mk(1)", 504), (block, 509)] {
+            let said = "SELECT 1 FROM orders WHERE id = 501";
+            let update = format!("UPDATE orders SET total = 1 WHERE id = {id}");
+            let found = [said, ORDER, between, ORDER, ORDER, update.as_str(), ORDER].map(|text| ("a", text));
+            let recording = recorded(LogDialect::Postgres, &found, RecordedAnswer::default());
+            let of = WorkedIds::of(&recording, LogDialect::Postgres, &["shop".to_owned()], &columns);
+            let expected = [501, id, id + 1].map(|id| format!("id\t{id}"));
+            assert_eq!(put(&of.unwrap().unwrap(), &recording), expected, "{between}");
+        }
+    }
+
+    #[test]
+    fn an_id_that_an_insert_says_of_its_own_row_is_of_no_insert_before() {
+        let rows = "INSERT INTO orders (customer) VALUES (5), (6), (7)";
+        let said = "UPDATE orders SET total = 1 WHERE id = 504";
+        let found = [rows, "INSERT INTO orders (id, customer) VALUES (510, 1)", ORDER, said];
+        assert_eq!(put_of(&found), ["id\t501\t502\t503", "id\t504"]);
+        let [first, second] =
+            ["UPDATE orders SET total = 1 WHERE id = 501", "UPDATE orders SET total = 1 WHERE id = 502"];
+        let own = |id: u64| format!("INSERT INTO orders (id, customer) VALUES ({id}, 9)");
+        let [third, twelfth] = [503, 512].map(own);
+        // The server gave 503, too, which failed.
+        let failed = format!("!{ORDER}");
+        let found = [ORDER, first, third.as_str(), ORDER, second, failed.as_str(), twelfth.as_str()];
+        assert_eq!(put_of(&found), ["id\t501", "id\t502"]);
+    }
+
+    #[test]
     fn a_table_is_that_of_the_schema_that_is_written_or_of_the_search_path() {
         let of = |namespace: &str, last: u64| {
             let (namespace, is_visible, counter) =
