@@ -248,4 +248,13 @@ fn keys_of_postgresql_are_found_where_a_session_looks_for_tables() {
     let rows = "SELECT (SELECT count(*) FROM public.orders) || '/' || (SELECT count(*) FROM crm.orders)";
     let answer = ask_postgres(&socket, rows);
     assert!(answer.split_whitespace().any(|word| word == "9/1"), "{answer}");
+
+    // With keys in both, a name without a schema is that of the table which a connection finds.
+    ask_postgres(&socket, "TRUNCATE public.orders, crm.orders");
+    let texts = ["INSERT INTO orders VALUES (101)", "INSERT INTO crm.orders VALUES (101)"];
+    let log = write_csv(&lab, texts.into_iter().map(|text| (1, (format!("statement: {text}"), String::new()))));
+    let point = replayed(&lab, &log, &url, &with_keys("public.orders.id=1000+crm.orders.id=1000"));
+    assert_eq!((point["failed"].as_u64(), point["ops"].as_u64()), (Some(0), Some(6)), "{point}");
+    let answer = ask_postgres(&socket, rows);
+    assert!(answer.split_whitespace().any(|word| word == "3/3"), "{answer}");
 }

@@ -17,6 +17,8 @@ pub struct ValueColumn {
     pub schema: Option<String>,
     /// Other schemas that have a table of that name.
     pub also_in: Vec<String>,
+    /// Whether a session that has set no path finds its table without the schema.
+    pub is_visible: bool,
     /// Its table, without a schema.
     pub table: String,
     pub column: String,
@@ -326,7 +328,8 @@ impl Statement<'_> {
         }
     }
 
-    /// Whether `column` is one of `table`. If keys have tables of this name in several schemas, one whose schema is not known may be any of them.
+    /// Whether `column` is one of `table`. If columns are of tables of this name in several schemas, one whose schema is not known is the
+    /// one that is visible, or may be any of them.
     fn is_of_table(&self, column: &ValueColumn, table: &TableName) -> bool {
         let is_same = |one: &str, other: &str| self.split.is_same(one, other);
         let is_called = |other: &ValueColumn| is_same(&other.table, &table.table);
@@ -339,7 +342,7 @@ impl Statement<'_> {
             }
             (None, None) => {
                 let mut schemas = self.columns.iter().filter(|other| is_called(other)).map(|other| &other.schema);
-                schemas.all(|other| other.as_deref().is_none_or(|other| is_same(other, schema)))
+                column.is_visible || schemas.all(|other| other.as_deref().is_none_or(|other| is_same(other, schema)))
             }
         };
         is_called(column) && column.schema.as_deref().is_none_or(is_in)
@@ -410,6 +413,7 @@ mod tests {
         let of = |(table, column, place): (&str, &str, usize)| ValueColumn {
             schema: None,
             also_in: Vec::new(),
+            is_visible: false,
             table: table.to_owned(),
             column: column.to_owned(),
             place,
@@ -514,6 +518,22 @@ mod tests {
         assert_eq!(of(&["shop", "crm"], Some("crm"), plain), [1]);
         assert_eq!(of(&["shop", "crm"], None, plain), [0; 0], "it may be either");
         assert_eq!(of(&["shop", "crm"], None, both), [0, 1]);
+    }
+
+    #[test]
+    fn a_table_without_a_schema_or_a_path_is_the_visible_one() {
+        let column = |schema: &str, is_visible: bool| ValueColumn {
+            schema: Some(schema.to_owned()),
+            is_visible,
+            ..columns().swap_remove(0)
+        };
+        let columns = [column("crm", false), column("shop", true)];
+        let text = "INSERT INTO orders (id) VALUES (5)";
+        let inserted = |path: Option<&[String]>| {
+            said_values(text, &lexer::tokens(text, Postgres).unwrap(), Postgres, path, &columns).inserted
+        };
+        assert_eq!(inserted(None), [1]);
+        assert_eq!(inserted(Some(&["crm".to_owned()])), [0]);
     }
 
     #[test]

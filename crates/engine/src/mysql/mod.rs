@@ -674,7 +674,7 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     },
     keys: KeyWords {
         columns: "SELECT table_schema, column_name, column_type, extra LIKE '%auto_increment%', \
-                  (SELECT count(*) FROM information_schema.views v WHERE v.table_schema = c.table_schema AND v.table_name = c.table_name) \
+                  (SELECT count(*) FROM information_schema.views v WHERE v.table_schema = c.table_schema AND v.table_name = c.table_name), 1 \
                   FROM information_schema.columns c WHERE table_name = {table} AND {in_schema} ORDER BY table_schema, ordinal_position",
         in_usual_schema: "table_schema IN (database(), {schemas})",
         quote: tables::quote_name,

@@ -640,7 +640,9 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     keys: KeyWords {
         // Which ids the server made is known by their column.
         columns: "SELECT table_schema, column_name, data_type, 0, \
-                  (SELECT count(*) FROM information_schema.views v WHERE v.table_schema = c.table_schema AND v.table_name = c.table_name) \
+                  (SELECT count(*) FROM information_schema.views v WHERE v.table_schema = c.table_schema AND v.table_name = c.table_name), \
+                  (SELECT pg_table_is_visible(t.oid)::int FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace \
+                  WHERE n.nspname = c.table_schema AND t.relname = c.table_name) \
                   FROM information_schema.columns c WHERE table_name = {table} AND {in_schema} ORDER BY table_schema, ordinal_position",
         in_usual_schema: "table_schema NOT IN ('pg_catalog', 'information_schema')",
         quote: tables::quote_name,

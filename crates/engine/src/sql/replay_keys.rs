@@ -15,8 +15,8 @@ use workload::replay_sql::{AskedKey, KeyColumn, KeyMover, LogDialect, MovingColu
 
 /// What is asked of one kind of server, as SQL.
 pub struct KeyWords {
-    /// The query for the columns of the table in `{table}`, a literal, in their order: schemas, names, types, 1 if the server makes the values, and
-    /// how many views these are. `{in_schema}` is a condition.
+    /// The query for the columns of the table in `{table}`, a literal, in their order: schemas, names, types, 1 if the server makes the values,
+    /// how many views these are, and 1 if a connection finds them without the schema. `{in_schema}` is a condition.
     pub columns: &'static str,
     /// The condition if the user names no schema; `{schemas}` are literals of those that statements are in.
     pub in_usual_schema: &'static str,
@@ -77,6 +77,7 @@ struct FoundColumn {
     place: usize,
     its_type: String,
     is_made: bool,
+    is_visible: bool,
 }
 
 impl<A: AdminConnection> KeyServer<'_, A> {
@@ -89,11 +90,12 @@ impl<A: AdminConnection> KeyServer<'_, A> {
                 let no_integer = || refused(&format!("`{named}` is {}: only whole numbers move", column.its_type));
                 highest = highest.min(highest_of(&column.its_type).ok_or_else(no_integer)?);
             }
-            let Some(FoundColumn { there, place, is_made, .. }) = found.first() else { continue };
+            let Some(FoundColumn { there, place, is_made, is_visible, .. }) = found.first() else { continue };
             let (table, column) = (named.table.clone(), named.column.clone());
             schemas.remove(&there.1);
             let (schema, also_in) = (Some(there.1.clone()), schemas.into_iter().collect());
-            columns.push(MovingColumn { schema, also_in, table, column, place: *place, is_made: *is_made });
+            let (place, is_made, is_visible) = (*place, *is_made, *is_visible);
+            columns.push(MovingColumn { schema, also_in, is_visible, table, column, place, is_made });
             if columns.len() == 1 {
                 of_first = found;
             }
@@ -158,10 +160,8 @@ impl FoundTables {
     fn add(&mut self, nth: usize, rows: Vec<Vec<Option<String>>>, named: &KeyColumn, dialect: LogDialect) {
         let (mut place, mut last) = (0, String::new());
         for row in rows {
-            let Ok([Some(schema), Some(column), Some(its_type), made, views]) = <[Option<String>; 5]>::try_from(row)
-            else {
-                continue;
-            };
+            let row = <[Option<String>; 6]>::try_from(row);
+            let Ok([Some(schema), Some(column), Some(its_type), made, views, visible]) = row else { continue };
             self.schemas.insert(schema.clone());
             // MySQL has been asked about this schema only.
             let is_asked = named.schema.as_ref().is_none_or(|asked| dialect == LogDialect::Mysql || *asked == schema);
@@ -176,8 +176,8 @@ impl FoundTables {
             place = if schema == last { place + 1 } else { 0 };
             last.clone_from(&schema);
             if dialect.sql().is_same_name(&column, &named.column) {
-                let is_made = made.as_deref() == Some("1");
-                self.columns.push(FoundColumn { there: (nth, schema), place, its_type, is_made });
+                let [is_made, is_visible] = [made, visible].map(|it| it.as_deref() == Some("1"));
+                self.columns.push(FoundColumn { there: (nth, schema), place, its_type, is_made, is_visible });
             }
         }
     }
@@ -300,13 +300,13 @@ mod tests {
 
     #[test]
     fn the_other_schemas_with_a_table_of_the_name_are_known() {
-        let row = |words: [&str; 5]| words.map(|word| Some(word.to_owned())).to_vec();
+        let row = |words: [&str; 6]| words.map(|word| Some(word.to_owned())).to_vec();
         let rows = || {
             vec![
-                row(["crm", "id", "bigint", "0", "0"]),
-                row(["shop", "customer", "integer", "0", "0"]),
-                row(["shop", "id", "bigint", "0", "0"]),
-                row(["views", "id", "bigint", "0", "1"]),
+                row(["crm", "id", "bigint", "0", "0", "0"]),
+                row(["shop", "customer", "integer", "0", "0", "1"]),
+                row(["shop", "id", "bigint", "0", "0", "1"]),
+                row(["views", "id", "bigint", "0", "1", "0"]),
             ]
         };
         let found_in = |schema: &str| {
@@ -317,8 +317,9 @@ mod tests {
         };
         let found = found_in("shop");
         assert_eq!(found.schemas.iter().collect::<Vec<_>>(), ["crm", "shop", "views"]);
-        let columns: Vec<(&str, usize)> = found.columns.iter().map(|it| (it.there.1.as_str(), it.place)).collect();
-        assert_eq!((columns, found.is_view), (vec![("shop", 1)], false));
+        let columns = found.columns.iter().map(|it| (it.there.1.as_str(), it.place, it.is_visible));
+        assert_eq!((columns.collect::<Vec<_>>(), found.is_view), (vec![("shop", 1, true)], false));
+        assert!(!found_in("crm").columns[0].is_visible);
         let found = found_in("views");
         assert!(found.columns.is_empty() && found.is_view && !found.has_table);
     }
@@ -331,6 +332,7 @@ mod tests {
                 place: 0,
                 its_type: "bigint".to_owned(),
                 is_made: false,
+                is_visible: false,
             };
             schemas.iter().enumerate().map(column).collect()
         };

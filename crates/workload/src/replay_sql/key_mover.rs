@@ -36,6 +36,8 @@ pub struct MovingColumn {
     pub schema: Option<String>,
     /// Other schemas of the copy that have a table of that name.
     pub also_in: Vec<String>,
+    /// Whether a connection of plimsoll finds its table without the schema.
+    pub is_visible: bool,
     /// Its table, without a schema.
     pub table: String,
     pub column: String,
@@ -98,14 +100,16 @@ impl KeyMover {
         keys: Vec<MovingKey>,
     ) -> KeyMover {
         let numbered = || (0..).zip(&keys).flat_map(|(nth, key)| key.columns.iter().map(move |column| (nth, column)));
-        let columns =
-            numbered().map(|(_, MovingColumn { schema, also_in, table, column, place, .. })| sql::ValueColumn {
+        let columns = numbered().map(|(_, MovingColumn { schema, also_in, is_visible, table, column, place, .. })| {
+            sql::ValueColumn {
                 schema: schema.clone(),
                 also_in: also_in.clone(),
+                is_visible: *is_visible,
                 table: table.clone(),
                 column: column.clone(),
                 place: *place,
-            });
+            }
+        });
         let columns = columns.collect();
         let key_of = numbered().map(|(nth, column)| (nth, column.is_made)).collect();
         let keys = keys.into_iter().map(|key| (key, KeyCounts::default())).collect();
@@ -400,6 +404,7 @@ mod tests {
         let column = |table: &str, column: &str, place, is_made| MovingColumn {
             schema: None,
             also_in: Vec::new(),
+            is_visible: false,
             table: table.to_owned(),
             column: column.to_owned(),
             place,
@@ -533,8 +538,8 @@ mod tests {
     }
 
     /// The order that each DELETE of the second copy of `log` names.
-    fn deleted(log: &str) -> Vec<String> {
-        let all = sent(log, keys_in_shop());
+    fn deleted(log: &str, keys: Vec<MovingKey>) -> Vec<String> {
+        let all = sent(log, keys);
         let ids = |sent: &Vec<Sent>| {
             let ids = sent.iter().filter_map(|(text, ..)| text.strip_prefix("DELETE")?.rsplit(' ').next());
             ids.map(str::to_owned).collect::<Vec<String>>()
@@ -562,7 +567,29 @@ mod tests {
             format!("2024-03-01 10:00:{nth:02}.100 UTC [71] LOG:  duration: 0.020 ms  statement: {text}\n")
         };
         let log: String = texts.iter().enumerate().map(line).collect();
-        assert_eq!(deleted(&log), ["1501", "501", "1501", "501", "1501"]);
+        assert_eq!(deleted(&log, keys_in_shop()), ["1501", "501", "1501", "501", "1501"]);
+    }
+
+    #[test]
+    fn of_keys_in_two_schemas_one_without_a_schema_is_that_of_the_visible_table() {
+        let mut all = keys_in_shop();
+        let mut of_crm = all[0].clone();
+        for column in &mut of_crm.columns {
+            (column.schema, column.also_in) = (Some("crm".to_owned()), vec!["shop".to_owned()]);
+        }
+        all.iter_mut().flat_map(|key| &mut key.columns).for_each(|column| column.is_visible = true);
+        all.push(MovingKey { name: "crm.orders.id".to_owned(), range: 5_000, ..of_crm });
+        let texts = [
+            "DELETE FROM orders WHERE id = 501",
+            "DELETE FROM crm.orders WHERE id = 501",
+            "SET search_path = crm",
+            "DELETE FROM orders WHERE id = 501",
+        ];
+        let line = |(nth, text): (usize, &&str)| {
+            format!("2024-03-01 10:00:{nth:02}.100 UTC [71] LOG:  duration: 0.020 ms  statement: {text}\n")
+        };
+        let log: String = texts.iter().enumerate().map(line).collect();
+        assert_eq!(deleted(&log, all), ["1501", "5501", "5501"]);
     }
 
     #[test]
@@ -572,7 +599,7 @@ mod tests {
         let line = |text: &&str| format!("\t\t     4 Query\t{text}\n");
         let lines: String = texts.iter().map(line).collect();
         let log = format!("261128  3:16:29\t     4 Connect\ta@localhost on shop using Socket\n{lines}");
-        assert_eq!(deleted(&log), ["1501", "501", "1501", "1501"]);
+        assert_eq!(deleted(&log, keys_in_shop()), ["1501", "501", "1501", "1501"]);
     }
 
     #[test]

@@ -162,7 +162,8 @@ impl<'a> SchemaColumns<'a> {
         }
         let (table, column, place) = (counted.table.clone(), counted.column.clone(), counted.place);
         let schema = Some(&counted.namespace).filter(|name| !name.is_empty()).cloned();
-        self.columns.push(sql::ValueColumn { schema, also_in: Vec::new(), table, column, place });
+        let (also_in, is_visible) = (Vec::new(), counted.is_visible);
+        self.columns.push(sql::ValueColumn { schema, also_in, is_visible, table, column, place });
         self.counted.push(counted);
         self.numbers.push(number);
     }
