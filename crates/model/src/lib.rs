@@ -115,7 +115,7 @@ pub use readings::{CounterSample, Readings};
 pub use recording::{RecordedPauses, RecordedSessions, RecordedWork, RecordingSummary};
 pub use regular_file::{open_regular, read_regular, read_regular_text};
 pub use replay_facts::{
-    ComparedBy, FailureMessage, KindDivergence, KindResults, MovedKey, MovedKeys, REPLAY_COMPARED_FACT,
+    ComparedBy, FailureMessage, KindDivergence, KindResults, LOADS_FACT, MovedKey, MovedKeys, REPLAY_COMPARED_FACT,
     REPLAY_COUNTERS_FACT, REPLAY_DIVERGENCE_FACT, REPLAY_FAILURES_FACT, REPLAY_IDS_FACT, REPLAY_KEYS_FACT,
     REPLAY_ORDER_FACT, REPLAY_RESULTS_FACT, REPLAY_UNTOLD_FACT, ReplayCounters, RowOrder, TRIGGERED_FACT,
 };

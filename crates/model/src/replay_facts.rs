@@ -19,6 +19,8 @@ pub const REPLAY_RESULTS_FACT: &str = "replay_results.";
 pub const REPLAY_UNTOLD_FACT: &str = "replay_failed_untold";
 /// The fact that tells how many statements of a log are left out because triggers execute them.
 pub const TRIGGERED_FACT: &str = "recorded.left_out_triggered";
+/// The fact that has the number of statements that are left out although they stored rows, which the log does not have.
+pub const LOADS_FACT: &str = "recorded.left_out_loads";
 /// The fact that tells how many statements of a replay waited for one of another session on the same row.
 pub const REPLAY_ORDER_FACT: &str = "replay_order";
 /// The fact that tells of each key of a replay how many of its values each further copy has moved.

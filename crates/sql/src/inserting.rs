@@ -46,6 +46,16 @@ pub fn insert_into(text: &str, tokens: &[Token], dialect: Dialect) -> Option<Ins
     Some(InsertInto { schema, table, rows: rows_behind(&split, behind).filter(|_| !has_several) })
 }
 
+/// Whether `text`, which was split into `tokens`, stores rows that its client or a file has, and not itself: COPY .. FROM, LOAD DATA, LOAD XML.
+pub fn loads_rows(text: &str, tokens: &[Token], dialect: Dialect) -> bool {
+    let split = SplitText { text, tokens, dialect };
+    match dialect {
+        Dialect::Postgres => split.is_word(0, &["copy"]) && insert_into(text, tokens, dialect).is_some(),
+        Dialect::Mysql => split.is_word(0, &["load"]) && split.is_word(1, &["data", "xml"]),
+        Dialect::Any => false,
+    }
+}
+
 /// The number of the token with which what `text` does begins, which was split into `tokens`: that behind FOR if it sets variables for one statement.
 pub fn verb_at(text: &str, tokens: &[Token], dialect: Dialect) -> usize {
     let is_word = |at: usize, word: &str| tokens.get(at).is_some_and(|token| token.is_word(text, &[word]));

@@ -29,7 +29,7 @@ mod values;
 pub use counting::{CounterMove, CountsFrom, NamedCounter, counter_moves};
 pub use effect::{Effect, Judge, Judgement};
 pub use inserted::{inserted_table, with_inserted};
-pub use inserting::{InsertInto, insert_into, verb_at};
+pub use inserting::{InsertInto, insert_into, loads_rows, verb_at};
 pub use lexer::{Lexed, Token, TokenKind, Unclosed, lex, lex_to_end, tokens};
 pub use names::ServerNames;
 pub use own::{has_own_mark, with_own_mark, without_own_mark};

@@ -50,6 +50,7 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
     };
     // Each point has left out the same ones.
     let told = told + &untold(sum(|one| one.untold)) + &triggered(all.iter().map(|one| one.triggered).max());
+    let told = told + &left_out(run);
     let order = out_of_order(sum(|one| one.ordered), sum(|one| one.ahead));
     Some(told + &order + &held_back(run) + &still_keys(&all) + &not_restored(&all))
 }
@@ -73,6 +74,27 @@ fn triggered(statements: Option<u64>) -> String {
         many => {
             let many = whole(many as f64);
             format!(" {many} statements were left out: triggers executed them, and those of the copy do so again.")
+        }
+    }
+}
+
+/// What was left out that changes what the others find, from the first one on.
+fn left_out(run: &AskedRun) -> String {
+    let contents = || run.analysis.points.iter().filter_map(|point| point.traits.outcome.recorded.as_ref());
+    loads(contents().map(|content| content.loads).max().unwrap_or(0))
+}
+
+/// ` 3 COPY and LOAD DATA statements were left out, since no log has their data: ...`; empty if there are none.
+fn loads(statements: u64) -> String {
+    match statements {
+        0 => String::new(),
+        1 => " One COPY or LOAD DATA was left out, since no log has its data: its rows are missing in the copy."
+            .to_owned(),
+        many => {
+            let many = whole(many as f64);
+            format!(
+                " {many} COPY and LOAD DATA statements were left out, since no log has their data: their rows are missing in the copy."
+            )
         }
     }
 }
@@ -233,6 +255,18 @@ mod tests {
             "The workload file has no answers, since its values are hashed: whether the statements did what was recorded is not known."
         );
         assert_eq!(trust(&[]), ["The point is valid."]);
+    }
+
+    #[test]
+    fn rows_that_the_copy_lacks_are_told_from_the_first_statement_on() {
+        let told = |loads: &str| {
+            let compared = [("replay_compared", "errors"), ("replay_divergence.1", "34 0 0 0 0 0 select ?")];
+            trust(&[compared[0], compared[1], ("recorded.left_out_loads", loads)])[1].clone()
+        };
+        assert!(told("0").ends_with("has no counts of rows."), "{}", told("0"));
+        let one = " One COPY or LOAD DATA was left out, since no log has its data: its rows are missing in the copy.";
+        assert!(told("1").ends_with(one), "{}", told("1"));
+        assert!(told("1200").contains(" 1,200 COPY and LOAD DATA statements were left out"), "{}", told("1200"));
     }
 
     #[test]

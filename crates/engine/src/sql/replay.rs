@@ -15,7 +15,7 @@ use crate::sql::replay_plans::ReplayPlans;
 use crate::sql::server_kind::SqlServer;
 use crate::sql::{OpFailure, server_error};
 use host::error::{TargetError, shown};
-use model::{Fact, Nanos, Params, TRIGGERED_FACT, Trial};
+use model::{Fact, LOADS_FACT, Nanos, Params, TRIGGERED_FACT, Trial};
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 use workload::replay_sql::{self, CountedColumn, KeyMover, MadeCopies, SqlRecording, Trigger, Triggers, WorkedIds};
@@ -255,9 +255,10 @@ pub fn facts(recording: &SqlRecording) -> Vec<Fact> {
     let copies = recording.copies.iter().map(|copies| Fact::new("recorded.copies", copies_text(recording, copies)));
     let effects = (left_out.effects > 0).then(|| Fact::new("recorded.effects", recording.effects_listed()));
     let triggered = (left_out.triggered > 0).then(|| Fact::new(TRIGGERED_FACT, left_out.triggered.to_string()));
+    let loads = (left_out.loads > 0).then(|| Fact::new(LOADS_FACT, left_out.loads.to_string()));
     let room = Fact::new("recorded.room", model::Bytes(recording.bytes()).to_string());
     let texts = [Fact::new("recorded.version", version), Fact::new("recorded.times", times), room];
-    counts.into_iter().chain(skipped).chain(effects).chain(triggered).chain(copies).chain(texts).collect()
+    counts.into_iter().chain(skipped).chain(effects).chain(triggered).chain(loads).chain(copies).chain(texts).collect()
 }
 
 /// `3.40 times 54.0 s of the log; copies begin 0 s, 3.21 s, 1.02 s and 5.10 s after its first statement`

@@ -114,13 +114,22 @@ fn text_of(what: &str, recording: &SqlRecording, survey: &RecordingSurvey) -> St
     text += &rest_text(survey.tables.len());
     let left_out = recording.left_out;
     text += &format!(
-        "\nLeft out: {} repeated by other lines or meant for the server itself, {} without their values{}",
+        "\nLeft out: {} repeated by other lines or meant for the server itself, {} without their values{}{}",
         left_out.repeated,
         left_out.unbound,
+        loads_text(left_out.loads),
         own_text(left_out.own)
     );
     text += &skipped_text(&recording.skipped);
     text
+}
+
+/// `, 3 that stored rows which the log does not have (COPY, LOAD DATA)`
+fn loads_text(loads: u64) -> String {
+    if loads == 0 {
+        return String::new();
+    }
+    format!(", {} that stored rows which the log does not have (COPY, LOAD DATA)", whole(loads as f64))
 }
 
 /// `, 120 questions of plimsoll itself`
@@ -212,6 +221,12 @@ mod tests {
     #[test]
     fn questions_of_plimsoll_itself_are_named_if_there_are_some() {
         assert_eq!((own_text(0), own_text(120)), (String::new(), ", 120 questions of plimsoll itself".to_owned()));
+    }
+
+    #[test]
+    fn rows_that_the_log_lacks_are_named_if_there_are_some() {
+        let expected = ", 2 that stored rows which the log does not have (COPY, LOAD DATA)";
+        assert_eq!((loads_text(0), loads_text(2)), (String::new(), expected.to_owned()));
     }
 
     #[test]

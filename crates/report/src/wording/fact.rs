@@ -259,6 +259,10 @@ pub static FACTS: &[FactMeaning] = &[
     ),
     fact("recorded.left_out_unbound", "statements that were left out because the log has not their values"),
     fact(
+        "recorded.left_out_loads",
+        "COPY and LOAD DATA statements of the log that were left out because no log has their data: their rows are missing in the copy",
+    ),
+    fact(
         "recorded.left_out_effects",
         "reads of the log that were left out because they name a function, a view or an operator that does more than read",
     ),

@@ -7,7 +7,7 @@ use super::answer::RecordedAnswer;
 use super::skipped::Skipped;
 use super::wanted::LogDialect;
 use crate::recording_error::RecordingError;
-use sql::BoundParam;
+use sql::{BoundParam, Token};
 
 /// What is counted of a statement whose bytes cannot be sent; a capture counts them by the same words.
 const NOT_UTF8: &str = "statements that are not UTF-8";
@@ -33,6 +33,13 @@ pub struct FoundStatement<'a> {
     pub made: &'a str,
     /// Where the values stand with which it was called, if it was prepared and stayed so for other calls.
     pub params: Option<&'a [BoundParam]>,
+}
+
+impl FoundStatement<'_> {
+    /// Whether it has stored rows that the log does not have. It is split into `tokens` as `text`.
+    pub(super) fn loads_rows(&self, text: &str, tokens: &[Token], dialect: LogDialect) -> bool {
+        self.answer.failed != Some(true) && sql::loads_rows(text, tokens, dialect.sql())
+    }
 }
 
 /// What a log says of the server that wrote it.
@@ -101,6 +108,9 @@ pub(super) trait LogTaker {
 
     /// Counts statements that are no load of their own: the log has them otherwise, too.
     fn count_repeated(&mut self, many: u64);
+
+    /// Counts statements that are left out although they stored rows, because the log does not have these.
+    fn count_loads(&mut self, many: u64);
 
     /// The last statement of `session` ended at `end_us`, as a line of its own says, which may be an error.
     ///

@@ -67,6 +67,8 @@ pub struct LeftOut {
     pub of_session: u64,
     /// Those that another line repeats with its values, and others that are none.
     pub repeated: u64,
+    /// Those that stored rows which the log does not have. If only reads are replayed, they are among the writes.
+    pub loads: u64,
     /// Those whose values the log does not have.
     pub unbound: u64,
     /// Reads that call or name something which does more than read.
@@ -79,7 +81,8 @@ pub struct LeftOut {
 
 impl LeftOut {
     pub fn total(self) -> u64 {
-        self.writes + self.of_session + self.repeated + self.unbound + self.effects + self.own + self.triggered
+        let others = self.unbound + self.effects + self.own + self.triggered;
+        self.writes + self.of_session + self.repeated + self.loads + others
     }
 }
 
@@ -407,6 +410,10 @@ impl LogTaker for RecordingBuilder {
         };
         let found = &FoundStatement { answer: self.answer_in_transaction(found, text, &lexed), ..*found };
         let judgement = self.judge.judge_lexed(text, &lexed);
+        if judgement.effect == Effect::Repeated && found.loads_rows(text, &lexed.tokens, self.dialect) {
+            self.count_loads(1);
+            return Ok(());
+        }
         let left_out = &mut self.made.left_out;
         match judgement.effect {
             Effect::Repeated => left_out.repeated += 1,
@@ -434,6 +441,11 @@ impl LogTaker for RecordingBuilder {
 
     fn count_repeated(&mut self, many: u64) {
         self.made.left_out.repeated += many;
+    }
+
+    fn count_loads(&mut self, many: u64) {
+        let left_out = &mut self.made.left_out;
+        *if self.wanted.writes { &mut left_out.loads } else { &mut left_out.writes } += many;
     }
 
     fn end_last_of(&mut self, session: &str, end_us: i64, has_failed: bool) -> Result<(), RecordingError> {
@@ -773,6 +785,29 @@ mod tests {
         assert_eq!(recording.text(&recording.statement(0).unwrap()).unwrap(), "SELECT 1");
         let refused = builder(&[(0, 0, "a", "DELETE FROM t")]).finish(false).unwrap_err();
         assert!(refused.to_string().contains("1 statements write"), "{refused}");
+    }
+
+    #[test]
+    fn what_stored_rows_that_the_log_lacks_is_counted_for_itself_or_as_a_write() {
+        let left_out = |dialect, text, failed, writes| {
+            let mut builder = RecordingBuilder::new(dialect, &LogWanted { writes, ..LogWanted::default() });
+            let answer = RecordedAnswer { failed, ..RecordedAnswer::default() };
+            builder.add(&FoundStatement { session: "a", text, answer, ..FoundStatement::default() }).unwrap();
+            builder
+                .add(&FoundStatement { session: "a", text: "SELECT 1", answer, ..FoundStatement::default() })
+                .unwrap();
+            let left_out = builder.finish(false).unwrap().left_out;
+            assert_eq!(left_out.total(), 1, "{text}");
+            (left_out.loads, left_out.writes, left_out.repeated)
+        };
+        let copy = "COPY t (a) FROM STDIN WITH (FORMAT csv);";
+        assert_eq!(left_out(LogDialect::Postgres, copy, Some(false), true), (1, 0, 0));
+        assert_eq!(left_out(LogDialect::Postgres, copy, Some(false), false), (0, 1, 0));
+        assert_eq!(left_out(LogDialect::Postgres, copy, Some(true), true), (0, 0, 1), "it stored nothing");
+        assert_eq!(left_out(LogDialect::Postgres, "COPY t TO STDOUT", Some(false), true), (0, 0, 1));
+        let load = "LOAD DATA LOCAL INFILE 'a' INTO TABLE t";
+        assert_eq!(left_out(LogDialect::Mysql, load, None, true), (1, 0, 0));
+        assert_eq!(left_out(LogDialect::Mysql, "LOAD INDEX INTO CACHE t", None, true), (0, 0, 1));
     }
 
     #[test]

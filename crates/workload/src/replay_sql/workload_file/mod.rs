@@ -28,6 +28,8 @@ const STATEMENT_BYTES_MAX: usize = 16 << 20;
 const NAME_BYTES_MAX: usize = 8 << 10;
 /// Under what kind of what was skipped the questions of plimsoll itself are counted.
 const OWN_QUESTIONS: &str = "question_of_plimsoll_itself";
+/// Under what kind statements are counted that stored rows which the log does not have.
+const LOADS: &str = "load_of_rows_that_the_log_lacks";
 /// No time and no duration of a log is beyond: more than thirty thousand years.
 const US_MAX: i64 = 1 << 60;
 

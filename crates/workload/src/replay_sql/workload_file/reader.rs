@@ -5,7 +5,7 @@
 
 use super::template::put_together;
 use super::{
-    APPLICATION_ID, FORMAT, FileDigest, HeadRow, KeptStatement, NAME_BYTES_MAX, OWN_QUESTIONS, SCHEMA,
+    APPLICATION_ID, FORMAT, FileDigest, HeadRow, KeptStatement, LOADS, NAME_BYTES_MAX, OWN_QUESTIONS, SCHEMA,
     STATEMENT_BYTES_MAX, US_MAX,
 };
 use crate::recording_error::RecordingError;
@@ -132,6 +132,7 @@ pub fn take_workload<T: LogTaker>(
     for (kind, count, line) in skipped_of(&db)? {
         match kind.as_str() {
             OWN_QUESTIONS => taker.count_own(count),
+            LOADS => taker.count_loads(count),
             kind => taker.skip_many(kind, count, line),
         }
     }

@@ -7,8 +7,8 @@
 use super::hashing::ValueHasher;
 use super::template::Parts;
 use super::{
-    APPLICATION_ID, FORMAT, FileContent, FileDigest, HeadRow, KeptStatement, NAME_BYTES_MAX, OWN_QUESTIONS, SCHEMA,
-    STATEMENT_BYTES_MAX, US_MAX,
+    APPLICATION_ID, FORMAT, FileContent, FileDigest, HeadRow, KeptStatement, LOADS, NAME_BYTES_MAX, OWN_QUESTIONS,
+    SCHEMA, STATEMENT_BYTES_MAX, US_MAX,
 };
 use crate::recording_error::RecordingError;
 use crate::replay_sql::answer::RecordedAnswer;
@@ -146,6 +146,7 @@ struct Counts {
     unbound: u64,
     repeated: u64,
     own: u64,
+    loads: u64,
 }
 
 impl<'a> WorkloadWriter<'a> {
@@ -325,9 +326,10 @@ impl<'a> WorkloadWriter<'a> {
             let place = if taker.writing.part.is_some() { " in this part" } else { "" };
             return Err(RecordingError::of_file(format!("it has no statement to save{place}{skipped}")));
         }
-        let Counts { statements, sessions, unbound, repeated, own, .. } = taker.counts;
-        let own = (own > 0).then_some((OWN_QUESTIONS, SkippedKind { count: own, first_line: 0 }));
-        for (name, kind) in taker.skipped.kinds().chain(own) {
+        let Counts { statements, sessions, unbound, repeated, own, loads, .. } = taker.counts;
+        let counted = [(OWN_QUESTIONS, own), (LOADS, loads)].into_iter().filter(|(_, count)| *count > 0);
+        let counted = counted.map(|(name, count)| (name, SkippedKind { count, first_line: 0 }));
+        for (name, kind) in taker.skipped.kinds().chain(counted) {
             taker.insert("INSERT INTO skipped VALUES (?1, ?2, ?3)", |insert| {
                 insert.execute(params![name, kind.count as i64, kind.first_line as i64])
             })?;
@@ -398,11 +400,17 @@ impl LogTaker for WorkloadWriter<'_> {
             self.skip(OPEN_QUOTE, found.line);
             return Ok(());
         };
-        if self.judge.judge_lexed(text, &lexed).effect == Effect::Repeated {
+        let is_repeated = self.judge.judge_lexed(text, &lexed).effect == Effect::Repeated;
+        let is_load = is_repeated && found.loads_rows(text, &lexed.tokens, self.dialect);
+        if is_repeated && !is_load {
             self.counts.repeated += 1;
             return Ok(());
         }
         if !self.is_in_part(found) {
+            return Ok(());
+        }
+        if is_load {
+            self.count_loads(1);
             return Ok(());
         }
         let is_of_time = found.began_us.abs() < US_MAX && found.took_us.is_none_or(|took| took < US_MAX as u64);
@@ -444,6 +452,10 @@ impl LogTaker for WorkloadWriter<'_> {
 
     fn count_repeated(&mut self, many: u64) {
         self.counts.repeated += many;
+    }
+
+    fn count_loads(&mut self, many: u64) {
+        self.counts.loads += many;
     }
 
     fn end_last_of(&mut self, session: &str, end_us: i64, has_failed: bool) -> Result<(), RecordingError> {
