@@ -82,6 +82,9 @@ const KINDS: [LostKind; 17] = [
     LostKind { begins: "statements_of_pipelines", what: Lost::Undone, why: "were rolled back", remedy: "" },
 ];
 
+const VALUES_OF_FAILED: &str =
+    "let the server log the values of statements that fail, too (PostgreSQL: log_parameter_max_length_on_error = -1)";
+
 /// What is counted of statements of a capture whose values are not known; those that are left out for it are counted as such, too.
 const UNKNOWN_VALUES: &str = "statements_with_values";
 
@@ -113,7 +116,9 @@ fn counted(content: &RecordedContent, what: Lost) -> Vec<(u64, &'static str, &'s
     if what == Lost::Statements {
         let of_capture = skipped(content, UNKNOWN_VALUES);
         let remedy = if of_capture > 0 { FROM_BEGINNING } else { ALL_VALUES };
-        found.push((content.unbound.max(of_capture), "have values that are not known", remedy));
+        let unbound = content.unbound.max(of_capture).saturating_sub(content.failed_unbound);
+        found.push((unbound, "have values that are not known", remedy));
+        found.push((content.failed_unbound, "failed with values that the log does not have", VALUES_OF_FAILED));
     }
     found.retain(|(count, ..)| *count > 0);
     found.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
@@ -240,6 +245,23 @@ mod tests {
         let skipped = [("statements_with_values_that_are_not_know", 100)];
         let capture = RecordedContent { unbound: 100, ..content(900, &skipped) };
         assert_eq!(told(&capture), some(expected, "begin to capture before the clients connect"));
+    }
+
+    #[test]
+    fn values_of_statements_that_failed_have_a_remedy_of_their_own() {
+        let all = RecordedContent { unbound: 100, failed_unbound: 100, ..content(900, &[]) };
+        let expected =
+            "100 of 1,000 recorded statements could not be read: they failed with values that the log does not have.";
+        assert_eq!(told(&all), some(expected, VALUES_OF_FAILED));
+        let some_of_them = RecordedContent { failed_unbound: 40, ..all };
+        let expected = "100 of 1,000 recorded statements could not be read: 60 have values that are not known and 40 failed with values that \
+                        the log does not have.";
+        let (missing, remedy) = told(&some_of_them).unwrap();
+        assert_eq!(missing, expected);
+        assert!(
+            remedy.contains("log_parameter_max_length = -1") && remedy.contains("length_on_error = -1"),
+            "{remedy}"
+        );
     }
 
     #[test]

@@ -238,6 +238,7 @@ pub fn facts(recording: &SqlRecording) -> Vec<Fact> {
         ("left_out_of_session", left_out.of_session),
         ("left_out_repeated", left_out.repeated),
         ("left_out_unbound", left_out.unbound),
+        ("left_out_failed_unbound", left_out.failed_unbound),
         ("skipped", recording.skipped.total()),
         ("left_out_effects", left_out.effects),
         ("left_out_own", left_out.own),

@@ -90,6 +90,8 @@ pub struct RecordedContent {
     pub left_out: u64,
     /// Statements that were left out because their values are not known.
     pub unbound: u64,
+    /// How many of these failed when they were recorded.
+    pub failed_unbound: u64,
     /// Those that were left out although they stored rows, which no log has.
     pub loads: u64,
     /// How often each kind of thing was found that is no statement, or cannot be read.
@@ -105,6 +107,7 @@ impl RecordedContent {
             "log_failed" => self.failed = count,
             "sessions" => self.sessions = count,
             "left_out_unbound" => self.unbound = count,
+            "left_out_failed_unbound" => self.failed_unbound = count,
             "left_out_loads" => self.loads = count,
             "left_out_writes" | "left_out_of_session" | "left_out_effects" => {
                 self.left_out = self.left_out.saturating_add(count);
@@ -161,6 +164,7 @@ mod tests {
             ("left_out_writes", "10"),
             ("left_out_effects", "2"),
             ("left_out_unbound", "5"),
+            ("left_out_failed_unbound", "3"),
             ("left_out_loads", "4"),
             ("statements", "1534"),
             ("skipped", "1722"),
@@ -177,6 +181,7 @@ mod tests {
             sessions: 8,
             left_out: 12,
             unbound: 5,
+            failed_unbound: 3,
             loads: 4,
             skipped: skipped.into_iter().map(|(kind, count)| (kind.to_owned(), count)).collect(),
         };

@@ -255,9 +255,10 @@ pub static FACTS: &[FactMeaning] = &[
     fact("recorded.left_out_of_session", "statements of transactions and settings that were left out"),
     fact(
         "recorded.left_out_repeated",
-        "statements that were left out because another line of the log has them with their values, their data is elsewhere, or they are commands to the server itself",
+        "statements that were left out because another line of the log has them with their values, their transaction had been aborted so that the server refused them, their data is elsewhere, or they are commands to the server itself",
     ),
     fact("recorded.left_out_unbound", "statements that were left out because the log has not their values"),
+    fact("recorded.left_out_failed_unbound", "those of them that failed when they were recorded"),
     fact(
         "recorded.left_out_loads",
         "COPY and LOAD DATA statements of the log that were left out because no log has their data: their rows are missing in the copy",

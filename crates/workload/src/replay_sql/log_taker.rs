@@ -106,6 +106,9 @@ pub(super) trait LogTaker {
     /// Counts statements whose values the log does not have.
     fn count_unbound(&mut self, many: u64);
 
+    /// Counts how many of these have failed.
+    fn count_failed_unbound(&mut self, many: u64);
+
     /// Counts statements that are no load of their own: the log has them otherwise, too.
     fn count_repeated(&mut self, many: u64);
 

@@ -193,6 +193,19 @@ impl<'a> Sessions<'a> {
         session.statement = pending.map(str::to_owned);
     }
 
+    /// A statement of which the log has the error only. Nothing is lost if the server has not even tried it, because its transaction had been aborted, or
+    /// if it failed behind such a statement.
+    fn leave_out_failed(&mut self, record: &Record, is_lost: bool) {
+        if is_lost {
+            self.taker.count_unbound(1);
+            self.taker.count_failed_unbound(1);
+        } else {
+            self.taker.count_repeated(1);
+        }
+        let session = self.session(record);
+        (session.has_sent, session.statement) = (false, None);
+    }
+
     /// What the session did ended at the time of `record`, by an error if it `has_failed`.
     fn end_last(&mut self, record: &Record, has_failed: bool) -> Result<(), RecordingError> {
         let session = self.session(record);
@@ -217,9 +230,10 @@ impl<'a> Sessions<'a> {
         }
         let text = record.statement.as_str();
         let bound = binding::bound(text, binding::values_in_context(&record.context).unwrap_or(&record.detail));
-        if session.is_aborted || bound.is_none() && !prepares(text) {
+        let is_unknown = bound.is_none() && !prepares(text);
+        if session.is_aborted || is_unknown {
             session.is_aborted = true;
-            self.leave_out(record, None);
+            self.leave_out_failed(record, is_unknown && !record.message.starts_with(CONSEQUENCE));
             return Ok(());
         }
         // When it began is not known, nor whether it had been prepared under a name.
@@ -368,8 +382,12 @@ mod tests {
         let commit = ("LOG", "duration: 0.010 ms  statement: commit and chain", "");
         assert_eq!(
             sent(&[begin, failed, aborted, commit, commit]),
-            ("BEGIN; ROLLBACK and chain; commit and chain".to_owned(), 2)
+            ("BEGIN; ROLLBACK and chain; commit and chain".to_owned(), 1)
         );
+        let refused = ("ERROR", "current transaction is aborted", "UPDATE t SET n = $1");
+        let log = plain(&[begin, failed, refused, aborted, commit]);
+        let left_out = recorded(&log).left_out;
+        assert_eq!((left_out.unbound, left_out.failed_unbound, left_out.repeated), (1, 1, 2), "these need no values");
         let back = ("LOG", "duration: 0.010 ms  statement: ROLLBACK TO s", "");
         assert_eq!(sent(&[begin, failed, back, commit]), ("BEGIN; ROLLBACK TO s; commit and chain".to_owned(), 1));
         // Of what is logged when it begins and has no values, the error says nothing new.

@@ -71,6 +71,8 @@ pub struct LeftOut {
     pub loads: u64,
     /// Those whose values the log does not have.
     pub unbound: u64,
+    /// How many of these have failed.
+    pub failed_unbound: u64,
     /// Reads that call or name something which does more than read.
     pub effects: u64,
     /// Questions of a plimsoll that watched or loaded the server.
@@ -437,6 +439,10 @@ impl LogTaker for RecordingBuilder {
 
     fn count_unbound(&mut self, many: u64) {
         self.made.left_out.unbound += many;
+    }
+
+    fn count_failed_unbound(&mut self, many: u64) {
+        self.made.left_out.failed_unbound += many;
     }
 
     fn count_repeated(&mut self, many: u64) {

@@ -30,6 +30,8 @@ const NAME_BYTES_MAX: usize = 8 << 10;
 const OWN_QUESTIONS: &str = "question_of_plimsoll_itself";
 /// Under what kind statements are counted that stored rows which the log does not have.
 const LOADS: &str = "load_of_rows_that_the_log_lacks";
+/// Under what kind it is counted how many of those without their values have failed.
+const FAILED_UNBOUND: &str = "failure_whose_values_the_log_lacks";
 /// No time and no duration of a log is beyond: more than thirty thousand years.
 const US_MAX: i64 = 1 << 60;
 

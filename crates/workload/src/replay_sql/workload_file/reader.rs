@@ -5,8 +5,8 @@
 
 use super::template::put_together;
 use super::{
-    APPLICATION_ID, FORMAT, FileDigest, HeadRow, KeptStatement, LOADS, NAME_BYTES_MAX, OWN_QUESTIONS, SCHEMA,
-    STATEMENT_BYTES_MAX, US_MAX,
+    APPLICATION_ID, FAILED_UNBOUND, FORMAT, FileDigest, HeadRow, KeptStatement, LOADS, NAME_BYTES_MAX, OWN_QUESTIONS,
+    SCHEMA, STATEMENT_BYTES_MAX, US_MAX,
 };
 use crate::recording_error::RecordingError;
 use crate::replay_sql::answer::RecordedAnswer;
@@ -133,6 +133,7 @@ pub fn take_workload<T: LogTaker>(
         match kind.as_str() {
             OWN_QUESTIONS => taker.count_own(count),
             LOADS => taker.count_loads(count),
+            FAILED_UNBOUND => taker.count_failed_unbound(count),
             kind => taker.skip_many(kind, count, line),
         }
     }

@@ -7,8 +7,8 @@
 use super::hashing::ValueHasher;
 use super::template::Parts;
 use super::{
-    APPLICATION_ID, FORMAT, FileContent, FileDigest, HeadRow, KeptStatement, LOADS, NAME_BYTES_MAX, OWN_QUESTIONS,
-    SCHEMA, STATEMENT_BYTES_MAX, US_MAX,
+    APPLICATION_ID, FAILED_UNBOUND, FORMAT, FileContent, FileDigest, HeadRow, KeptStatement, LOADS, NAME_BYTES_MAX,
+    OWN_QUESTIONS, SCHEMA, STATEMENT_BYTES_MAX, US_MAX,
 };
 use crate::recording_error::RecordingError;
 use crate::replay_sql::answer::RecordedAnswer;
@@ -147,6 +147,7 @@ struct Counts {
     repeated: u64,
     own: u64,
     loads: u64,
+    failed_unbound: u64,
 }
 
 impl<'a> WorkloadWriter<'a> {
@@ -326,8 +327,9 @@ impl<'a> WorkloadWriter<'a> {
             let place = if taker.writing.part.is_some() { " in this part" } else { "" };
             return Err(RecordingError::of_file(format!("it has no statement to save{place}{skipped}")));
         }
-        let Counts { statements, sessions, unbound, repeated, own, loads, .. } = taker.counts;
-        let counted = [(OWN_QUESTIONS, own), (LOADS, loads)].into_iter().filter(|(_, count)| *count > 0);
+        let Counts { statements, sessions, unbound, repeated, own, loads, failed_unbound, .. } = taker.counts;
+        let counted = [(OWN_QUESTIONS, own), (LOADS, loads), (FAILED_UNBOUND, failed_unbound)];
+        let counted = counted.into_iter().filter(|(_, count)| *count > 0);
         let counted = counted.map(|(name, count)| (name, SkippedKind { count, first_line: 0 }));
         for (name, kind) in taker.skipped.kinds().chain(counted) {
             taker.insert("INSERT INTO skipped VALUES (?1, ?2, ?3)", |insert| {
@@ -448,6 +450,10 @@ impl LogTaker for WorkloadWriter<'_> {
 
     fn count_unbound(&mut self, many: u64) {
         self.counts.unbound += many;
+    }
+
+    fn count_failed_unbound(&mut self, many: u64) {
+        self.counts.failed_unbound += many;
     }
 
     fn count_repeated(&mut self, many: u64) {
