@@ -257,9 +257,19 @@ pub fn facts(recording: &SqlRecording) -> Vec<Fact> {
     let effects = (left_out.effects > 0).then(|| Fact::new("recorded.effects", recording.effects_listed()));
     let triggered = (left_out.triggered > 0).then(|| Fact::new(TRIGGERED_FACT, left_out.triggered.to_string()));
     let loads = (left_out.loads > 0).then(|| Fact::new(LOADS_FACT, left_out.loads.to_string()));
+    let again = (recording.set_again > 0).then(|| Fact::new("recorded.set_again", recording.set_again.to_string()));
     let room = Fact::new("recorded.room", model::Bytes(recording.bytes()).to_string());
     let texts = [Fact::new("recorded.version", version), Fact::new("recorded.times", times), room];
-    counts.into_iter().chain(skipped).chain(effects).chain(triggered).chain(loads).chain(copies).chain(texts).collect()
+    counts
+        .into_iter()
+        .chain(skipped)
+        .chain(effects)
+        .chain(triggered)
+        .chain(loads)
+        .chain(again)
+        .chain(copies)
+        .chain(texts)
+        .collect()
 }
 
 /// `3.40 times 54.0 s of the log; copies begin 0 s, 3.21 s, 1.02 s and 5.10 s after its first statement`

@@ -276,6 +276,10 @@ pub static FACTS: &[FactMeaning] = &[
         "statements of a general log that triggers executed, which were left out because the copy executes them itself",
     ),
     fact("recorded.effects", "what these reads name, and how many name it"),
+    fact(
+        "recorded.set_again",
+        "statements that were sent once more at the beginning of sessions which are replayed from their middle on: what they had set and prepared",
+    ),
     fact("recorded.version", "version of the recorded server"),
     fact("recorded.times", "what the times of the log are"),
     fact(

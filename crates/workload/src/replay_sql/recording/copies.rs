@@ -1,17 +1,20 @@
 //! Parts and copies of a recording: a stretch of its time, and the same sessions several times at once.
 //!
 //! In: a recording, and which stretch of it or how many copies. Out: a recording that is replayed as any other. Limits: a stretch begins in
-//! the middle of the sessions that are open then. Each copy is a stretch of the same length, so that all of them begin and end together and the
-//! load is as many times the recorded one from beginning to end; the first begins at the beginning, each other at a random place of the
-//! `shift`. Texts are shared, so a copy takes 50 bytes for each statement. A statement comes after one of its own copy only.
+//! the middle of the sessions that are open then; with writes each of them first sends again what it had set and prepared. Each copy is a
+//! stretch of the same length, so that all of them begin and end together and the load is as many times the recorded one from beginning to
+//! end; the first begins at the beginning, each other at a random place of the `shift`. Texts are shared, so a copy takes 50 bytes for
+//! each statement. A statement comes after one of its own copy only.
 
 use super::lanes::SessionSpan;
 use super::records::{Record, Records, STATEMENTS_MAX, StatementPlace};
+use super::set_up::{LeftBehind, SetUp};
 use super::{SqlRecording, since};
 use crate::random::{mix_word, unit_interval};
 use crate::recording_error::RecordingError;
 use crate::replay_sql::spill::lost;
 use model::Nanos;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A number that is so near to a whole one is it: what was computed from a rate is off by its rounding.
@@ -101,7 +104,8 @@ impl SqlRecording {
             return Err(RecordingError::of_file(self.no_sessions(asked.times)));
         }
         let in_first = self.numbers_within(Nanos(0), width)?.count() as f64;
-        let times = builder.made.records.count() as f64 / in_first.max(1.0);
+        let set_again = builder.made.set_again - self.set_again;
+        let times = (builder.made.records.count() - set_again) as f64 / in_first.max(1.0);
         builder.made.copies = Some(MadeCopies { times, begins, first_sessions });
         builder.finish().map(Arc::new)
     }
@@ -137,6 +141,25 @@ impl SqlRecording {
             counts[record.map_err(|error| lost(&error))?.session as usize] += 1;
         }
         Ok(counts)
+    }
+
+    /// What each session has left behind before statement `number`; nothing if only reads are replayed, which need none of it.
+    fn left_behind(&self, number: u64) -> Result<HashMap<u32, LeftBehind<'_>>, RecordingError> {
+        let is_any = self.set_ups.iter().any(|it| *it != SetUp::Nothing);
+        let looked_at = if self.keeps_sessions_whole && is_any { 0..number } else { 0..0 };
+        let mut all: HashMap<u32, LeftBehind<'_>> = HashMap::new();
+        let mut text = Vec::new();
+        for record in self.records.within(looked_at) {
+            let record = record.map_err(|error| lost(&error))?;
+            let Some(set_up) = self.set_ups.get(record.shape as usize).filter(|it| **it != SetUp::Nothing) else {
+                continue;
+            };
+            let read = self.read_text(&self.statement_of(record), &mut text).map_err(|error| lost(&error))?;
+            if read.answer.failed != Some(true) {
+                all.entry(record.session).or_default().follow(set_up, record);
+            }
+        }
+        Ok(all)
     }
 
     /// Of each session the share that makes `wanted` of all statements of a stretch: those that come first in a random order are taken whole, so
@@ -193,26 +216,40 @@ impl CopyBuilder<'_> {
     fn add(&mut self, stretch: &Stretch) -> Result<(), RecordingError> {
         let numbers = self.of.numbers_within(stretch.begin, stretch.width)?;
         let before = self.of.counts_before(numbers.start)?;
+        let left_behind = self.of.left_behind(numbers.start)?;
+        let sent_again = |session: u32| left_behind.get(&session).map_or(0, LeftBehind::count);
         let mut sessions = vec![None; self.of.spans.len()];
         for (number, record) in numbers.clone().zip(self.of.records.within(numbers)) {
             let record = record.map_err(|error| lost(&error))?;
             if !stretch.takes(&record, number) {
                 continue;
             }
-            if self.made.records.count() >= STATEMENTS_MAX {
-                let text = format!("so many copies are more than {STATEMENTS_MAX} statements; use fewer");
-                return Err(RecordingError::of_file(text));
-            }
             let session = *sessions[record.session as usize].get_or_insert(self.made.spans.len() as u32);
             if session as usize == self.made.spans.len() {
                 self.made.spans.push(stretch.span_of(&self.of.spans[record.session as usize]));
+                for again in left_behind.get(&record.session).into_iter().flat_map(LeftBehind::records) {
+                    let in_order = Record { after: None, is_in_transaction: false, ..again };
+                    self.push(Record { session, began_us: self.of.first_us, ..in_order })?;
+                }
+                self.made.set_again += u64::from(sent_again(record.session));
             }
-            self.counts[record.kind as usize] += 1;
             let began_us = record.began_us - (stretch.begin.0 / 1_000) as i64;
-            let after = record.after.and_then(|after| place_in(after, &sessions, &before));
-            self.made.records.push(Record { session, began_us, after, ..record })?;
+            let after = record.after.and_then(|after| {
+                let place = place_in(after, &sessions, &before)?;
+                Some(StatementPlace { nth: place.nth + sent_again(after.session), ..place })
+            });
+            self.push(Record { session, began_us, after, ..record })?;
         }
         Ok(())
+    }
+
+    fn push(&mut self, record: Record) -> Result<(), RecordingError> {
+        if self.made.records.count() >= STATEMENTS_MAX {
+            let text = format!("so many copies are more than {STATEMENTS_MAX} statements; use fewer");
+            return Err(RecordingError::of_file(text));
+        }
+        self.counts[record.kind as usize] += 1;
+        self.made.records.push(record)
     }
 
     fn finish(mut self) -> Result<SqlRecording, RecordingError> {
@@ -321,6 +358,42 @@ mod tests {
         let copies = [0, 99, 100, 199, 200, made.sessions() - 1].map(|session| made.copy_of(session));
         assert_eq!(copies, [0, 0, 1, 1, 2, 2]);
         assert_eq!(one.copy_of(7), 0);
+    }
+
+    #[test]
+    fn a_session_that_begins_in_its_middle_sends_again_what_it_had_set_and_prepared() {
+        let found: [(&str, i64, &str); 9] = [
+            ("a", 0, "SET search_path TO crm"),
+            ("a", 1, "SET search_path TO shop"),
+            ("b", 1, "SET search_path TO other"),
+            ("a", 2, "PREPARE q AS SELECT 1"),
+            ("a", 3, "BEGIN"),
+            ("a", 3, "SET LOCAL work_mem = '1MB'"),
+            ("a", 4, "COMMIT"),
+            ("c", 5, "UPDATE things SET n = 1 WHERE id = 7"),
+            ("a", 6, "UPDATE things SET n = 2 WHERE id = 7"),
+        ];
+        let wanted = LogWanted { writes: true, ..LogWanted::default() };
+        let mut builder = RecordingBuilder::new(LogDialect::Postgres, &wanted);
+        for (session, second, text) in found {
+            let (began_us, took_us) = (second * 1_000_000, Some(10));
+            builder.add(&FoundStatement { began_us, took_us, session, text, ..FoundStatement::default() }).unwrap();
+        }
+        let one = Arc::new(builder.finish(false).unwrap());
+        let part = one.stretch(Nanos::from_secs(5), None).unwrap();
+        let expected = [
+            (0, "UPDATE things SET n = 1 WHERE id = 7"),
+            (0, "SET search_path TO shop"),
+            (0, "PREPARE q AS SELECT 1"),
+            (1_000_000, "UPDATE things SET n = 2 WHERE id = 7"),
+        ];
+        assert_eq!(texts(&part), expected.map(|(us, text)| (us, text.to_owned())));
+        assert_eq!((part.set_again, part.kinds().iter().map(|kind| kind.count).sum::<u64>()), (2, 4));
+        let lanes = part.lanes(2).unwrap();
+        let numbers = (0..2).map(|lane| lanes.numbers_of(lane, 0, 9).unwrap()).find(|numbers| numbers.len() == 3);
+        assert_eq!(numbers, Some(vec![1, 2, 3]), "its client sends them first");
+        let middle = one.stretch(Nanos::from_secs(6), None).unwrap();
+        assert_eq!((middle.len(), middle.set_again, one.set_again), (3, 2, 0));
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod judged;
 mod lanes;
 mod records;
 mod row_order;
+mod set_up;
 mod shapes;
 mod survey;
 mod table_ids;
@@ -42,8 +43,9 @@ use lanes::SessionSpan;
 use model::{Nanos, RecordedPauses};
 use records::{Record, Records};
 use row_order::{RowOrder, RowPlace, SeenStatement};
+use set_up::SetUp;
 use sha2::{Digest as _, Sha256};
-use shapes::Shapes;
+use shapes::{SHAPES_MAX, Shapes};
 use sql::{Effect, Judge, Lexed, Reading};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
@@ -140,6 +142,8 @@ pub struct SqlRecording {
     /// The first statement of each shape: all of one shape name the same, but for those of the rest. One has no kind if nothing of its kind is
     /// replayed.
     samples: Vec<Record>,
+    /// What each shape leaves behind in its session.
+    set_ups: Vec<SetUp>,
     first_us: i64,
     length: Nanos,
     schemas: Vec<String>,
@@ -162,6 +166,8 @@ pub struct SqlRecording {
     keeps_sessions_whole: bool,
     /// Whether the log has whole seconds only, over which its statements were spread.
     pub has_whole_seconds: bool,
+    /// How many of its statements are sent once more, because they set or prepared something in a session that begins in its middle.
+    pub set_again: u64,
     /// The copies that it was made of; `None` if it is the recording itself.
     pub copies: Option<MadeCopies>,
     /// What was prepared, and is prepared again.
@@ -239,7 +245,7 @@ impl RecordingBuilder {
             let text = format!("there are more than {STATEMENTS_MAX} statements; cut the log");
             return Err(RecordingError::at(found.line, text));
         }
-        let shape = self.shapes.count(&sql::shape_of(text, &lexed.tokens), effect);
+        let shape = self.shape_number(text, lexed, effect);
         let session = self.session_number(found.session);
         let schema = self.schema_number(found)?;
         let took_us = found.took_us.unwrap_or(0);
@@ -285,6 +291,17 @@ impl RecordingBuilder {
             self.made.samples.push(record);
         }
         self.made.records.push(record)
+    }
+
+    fn shape_number(&mut self, text: &str, lexed: &Lexed, effect: Effect) -> u32 {
+        let shape = self.shapes.count(&sql::shape_of(text, &lexed.tokens), effect);
+        if shape as usize == self.made.set_ups.len() {
+            // The last shape is the rest of all; of reads alone nothing is set.
+            let is_known = self.wanted.writes && (shape as usize) < SHAPES_MAX;
+            let set_up = if is_known { SetUp::of(text, &lexed.tokens, self.dialect) } else { SetUp::Nothing };
+            self.made.set_ups.push(set_up);
+        }
+        shape
     }
 
     fn session_number(&mut self, name: &str) -> u32 {
