@@ -17,6 +17,9 @@ const HELD_BACK_MAX: f64 = 0.05;
 /// Waits in vain that are longer than this in all are said whatever their share: the server did nothing for these clients.
 const IN_VAIN_MAX: Nanos = Nanos::from_secs(1);
 
+/// The kind of those that were skipped because their ends were not captured.
+const WITHOUT_END: &str = "statements_without_an_end";
+
 /// `103 of 12,300 statements (0.8 %) diverged from the log: 52 failed, and 51 changed more or fewer rows.`; `None` if nothing was replayed.
 pub(super) fn sentence(run: &AskedRun) -> Option<String> {
     let all: Vec<&ReplayDivergence> =
@@ -81,7 +84,22 @@ fn triggered(statements: Option<u64>) -> String {
 /// What was left out that changes what the others find, from the first one on.
 fn left_out(run: &AskedRun) -> String {
     let contents = || run.analysis.points.iter().filter_map(|point| point.traits.outcome.recorded.as_ref());
-    loads(contents().map(|content| content.loads).max().unwrap_or(0))
+    let without_end = contents().filter_map(|content| content.skipped.get(WITHOUT_END)).max();
+    loads(contents().map(|content| content.loads).max().unwrap_or(0)) + &unended(without_end.copied().unwrap_or(0))
+}
+
+/// ` 2 statements were left out: the capture, or their sessions, ended before they were answered.`; empty if there are none.
+fn unended(statements: u64) -> String {
+    match statements {
+        0 => String::new(),
+        1 => " One statement was left out: the capture, or its session, ended before it was answered.".to_owned(),
+        many => {
+            let many = whole(many as f64);
+            format!(
+                " {many} statements were left out: the capture, or their sessions, ended before they were answered."
+            )
+        }
+    }
 }
 
 /// ` 3 COPY and LOAD DATA statements were left out, since no log has their data: ...`; empty if there are none.
@@ -267,6 +285,19 @@ mod tests {
         let one = " One COPY or LOAD DATA was left out, since no log has its data: its rows are missing in the copy.";
         assert!(told("1").ends_with(one), "{}", told("1"));
         assert!(told("1200").contains(" 1,200 COPY and LOAD DATA statements were left out"), "{}", told("1200"));
+    }
+
+    #[test]
+    fn statements_that_nobody_saw_end_are_told() {
+        let told = |count: &str| {
+            let open = ("recorded.skipped.statements_without_an_end", count);
+            trust(&[("replay_compared", "rows"), ("replay_divergence.1", "34 0 0 0 0 0 select ?"), open])[1].clone()
+        };
+        let one = " One statement was left out: the capture, or its session, ended before it was answered.";
+        assert!(told("1").ends_with(one), "{}", told("1"));
+        assert!(told("2").ends_with(
+            " 2 statements were left out: the capture, or their sessions, ended before they were answered."
+        ));
     }
 
     #[test]
