@@ -157,11 +157,12 @@ impl Statement<'_> {
         }
     }
 
-    /// The number of the bracket that ends the row of two or more names that begins with the one at `at`.
+    /// The number of the bracket that ends the row of names that begins with the one at `at`: of two or more, unless ROW is before it.
     fn end_of_names(&self, at: usize) -> Option<usize> {
         let split = &self.split;
         let mut behind = split.is_sign(at, "(").then(|| split.behind_name(at + 1))??;
-        if !split.is_sign(behind, ",") {
+        let is_named = at.checked_sub(1).is_some_and(|before| split.is_word(before, &["row"]));
+        if !is_named && !split.is_sign(behind, ",") {
             return None;
         }
         while split.is_sign(behind, ",") {
@@ -624,6 +625,9 @@ mod tests {
                 "id 5, id 7, id 10",
             ),
             ("SELECT 1 FROM orders WHERE ROW(id, customer) = ROW(5, f(6, 7))", "id 5"),
+            ("DELETE FROM orders WHERE row(id) = row(5)", "id 5"),
+            ("SELECT 1 FROM orders WHERE ROW(id) IN (ROW(5), ROW(6))", "id 5, id 6"),
+            ("SELECT 1 FROM orders WHERE ROW(id) = ROW(lower(5))", ""),
             ("SELECT 1 FROM orders WHERE (total, id) IN (SELECT total, 5 FROM t)", ""),
             ("SELECT 1 FROM orders WHERE f(id, total) = (5, 6)", ""),
             ("SELECT 1 FROM customers WHERE (id, customer) = (5, 6)", ""),
