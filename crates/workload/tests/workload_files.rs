@@ -327,6 +327,22 @@ fn questions_of_plimsoll_itself_are_in_no_file_and_counted_in_each() {
 }
 
 #[test]
+fn rows_that_no_log_has_are_counted_in_each_file() {
+    let folder = Folder::new();
+    let load = "LOAD DATA LOCAL INFILE 'a' INTO TABLE t";
+    let log = folder.with("general.log", &general_log(&[load, "SELECT b FROM t"]));
+    for (name, asked) in [("plain.workload", whole()), ("hashed.workload", hashed())] {
+        let file = folder.path(name);
+        saved(&log, &file, &asked).unwrap();
+        let (_, recording) = read(&file, &all()).unwrap();
+        assert_eq!((recording.len(), recording.left_out.loads, recording.skipped.total()), (1, 1, 0), "{name}");
+    }
+    for wanted in [all(), LogWanted::default()] {
+        assert_same(&log, &folder.path("plain.workload"), &wanted);
+    }
+}
+
+#[test]
 fn nothing_of_a_value_is_in_a_file_of_other_values() {
     let folder = Folder::new();
     let general = folder.with("general.log", &general_log(&SECRET_STATEMENTS));

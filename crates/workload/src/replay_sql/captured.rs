@@ -2,8 +2,8 @@
 //!
 //! In: a capture, as pcap or pcapng. Out: the statements of the server whose statements come first, for a [`LogTaker`], in the order of their ends.
 //! Limits: those of [`capture`]. A statement of which no end was captured is taken to have ended when the one before it did, if its
-//! session goes on. If that does not, nobody knows how long it ran, and a replay might wait for it for ever: it is left out and counted. Of several that
-//! a session sent at once without an end, that is the last one.
+//! session goes on. If that does not, nobody knows how long it ran, and a replay might wait for it for ever: it is left out and counted. Of
+//! several that a session sent at once without an end, that is the last one.
 
 use super::answer::RecordedAnswer;
 use super::log_taker::{FoundStatement, LogTaker, RecordedServer, TakenLog};

@@ -115,6 +115,9 @@ pub(super) trait LogTaker {
     /// Counts statements that are left out although they stored rows, because the log does not have these.
     fn count_loads(&mut self, many: u64);
 
+    /// The last of these has failed, as a line behind it says: it stored nothing.
+    fn fail_load(&mut self);
+
     /// The last statement of `session` ended at `end_us`, as a line of its own says, which may be an error.
     ///
     /// # Errors

@@ -193,8 +193,8 @@ impl<'a> Sessions<'a> {
         session.statement = pending.map(str::to_owned);
     }
 
-    /// A statement of which the log has the error only. Nothing is lost if the server has not even tried it, because its transaction had been aborted, or
-    /// if it failed behind such a statement.
+    /// A statement of which the log has the error only. Nothing is lost if the server has not even tried it, because its transaction had been
+    /// aborted, or if its values are known and another one had aborted its transaction.
     fn leave_out_failed(&mut self, record: &Record, is_lost: bool) {
         if is_lost {
             self.taker.count_unbound(1);
@@ -226,6 +226,9 @@ impl<'a> Sessions<'a> {
         let is_consequence = session.is_aborted && record.message.starts_with(CONSEQUENCE);
         if is_last || record.statement.is_empty() || record.ends_session {
             session.is_aborted |= is_last && !session.has_sent;
+            if is_last && loads_rows(&record.statement) {
+                self.taker.fail_load();
+            }
             return self.end_last(record, is_last && !is_consequence);
         }
         let text = record.statement.as_str();
@@ -245,6 +248,11 @@ impl<'a> Sessions<'a> {
 fn prepares(text: &str) -> bool {
     let tokens = sql::tokens(text, sql::Dialect::Postgres).unwrap_or_default();
     tokens.first().is_some_and(|first| first.is_word(text, &["prepare"]))
+}
+
+fn loads_rows(text: &str) -> bool {
+    let tokens = sql::tokens(text, sql::Dialect::Postgres).unwrap_or_default();
+    sql::loads_rows(text, &tokens, sql::Dialect::Postgres)
 }
 
 /// When the statement of `record` began. Of a time in whole seconds, parts of a second cannot be taken.
@@ -368,6 +376,18 @@ mod tests {
         for log in logs("a...") {
             assert_eq!(told(&recorded(&log)), (vec!["ROLLBACK".to_owned()], 1), "{log}");
         }
+    }
+
+    #[test]
+    fn rows_of_a_copy_whose_error_is_in_a_line_of_its_own_are_not_missing() {
+        let log = plain(&[
+            ("LOG", "statement: COPY t FROM '/missing'", ""),
+            ("ERROR", "could not open file", "COPY t FROM '/missing'"),
+            ("LOG", "statement: COPY t FROM '/there'", ""),
+            ("LOG", "statement: SELECT 1", ""),
+        ]);
+        let left_out = recorded(&log).left_out;
+        assert_eq!((left_out.loads, left_out.repeated), (1, 1));
     }
 
     #[test]

@@ -471,6 +471,13 @@ impl LogTaker for RecordingBuilder {
         *if self.wanted.writes { &mut left_out.loads } else { &mut left_out.writes } += many;
     }
 
+    fn fail_load(&mut self) {
+        let left_out = &mut self.made.left_out;
+        let counted = if self.wanted.writes { &mut left_out.loads } else { &mut left_out.writes };
+        *counted = counted.saturating_sub(1);
+        left_out.repeated += 1;
+    }
+
     fn end_last_of(&mut self, session: &str, end_us: i64, has_failed: bool) -> Result<(), RecordingError> {
         let session = self.hasher.hash_one(session);
         self.aborted.iter_mut().filter(|_| has_failed).for_each(|aborted| aborted.fail(session));

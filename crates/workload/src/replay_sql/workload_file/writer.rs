@@ -464,6 +464,11 @@ impl LogTaker for WorkloadWriter<'_> {
         self.counts.loads += many;
     }
 
+    fn fail_load(&mut self) {
+        self.counts.loads = self.counts.loads.saturating_sub(1);
+        self.counts.repeated += 1;
+    }
+
     fn end_last_of(&mut self, session: &str, end_us: i64, has_failed: bool) -> Result<(), RecordingError> {
         match self.sessions.get(&self.hashes.hash_one(session)) {
             Some(open) if end_us.abs() < US_MAX => {
