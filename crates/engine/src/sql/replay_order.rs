@@ -26,13 +26,16 @@ const LOOK_FIRST_EVERY: Duration = Duration::from_micros(100);
 const LOOK_FIRST_FOR: Duration = Duration::from_millis(5);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
+/// The number of no statement: there are not so many sessions.
+const NOTHING: u64 = u64::MAX;
+
 /// Which statements have ended, and who waits for them.
 pub struct ReplayOrder {
     lanes: Arc<Lanes>,
     /// How many statements of each session have ended.
     ended: Vec<AtomicU32>,
-    /// For which client each client waits, from 1; 0 for none.
-    awaited: Vec<AtomicU32>,
+    /// For which statement each client waits, as a number; [`NOTHING`] for none.
+    awaited: Vec<AtomicU64>,
     /// How often each client has begun or ended to wait for the server: odd while it does.
     turns: Vec<AtomicU64>,
     /// What was waited for until the patience was over.
@@ -82,11 +85,10 @@ enum WaitEnd {
 impl ReplayOrder {
     /// Of so many `sessions`, whose statements so many `clients` send in `lanes`.
     pub fn new(lanes: Arc<Lanes>, clients: u32, sessions: u32) -> ReplayOrder {
-        let zeros = |many: u32| -> Vec<AtomicU32> { (0..many).map(|_| AtomicU32::new(0)).collect() };
         ReplayOrder {
             lanes,
-            ended: zeros(sessions),
-            awaited: zeros(clients),
+            ended: (0..sessions).map(|_| AtomicU32::new(0)).collect(),
+            awaited: (0..clients).map(|_| AtomicU64::new(NOTHING)).collect(),
             turns: (0..clients).map(|_| AtomicU64::new(0)).collect(),
             in_vain: Mutex::default(),
             patience: PATIENCE,
@@ -163,12 +165,14 @@ impl ReplayOrder {
     ) -> WaitEnd {
         let awaited = &self.awaited[waiter.client as usize];
         // All clients see these stores in one order, so that of several that wait for each other the last one sees it.
-        awaited.store(other + 1, SeqCst);
-        let mut circles = 0;
+        awaited.store(number_of(place), SeqCst);
+        let mut circle: Option<Vec<StatementPlace>> = None;
         let mut unanswered: Option<(Unanswered, Instant)> = None;
         let mut look = || {
-            // Twice, because others may go on while it is looked from one to the next.
-            circles = if self.waits_for(other, waiter.client) { circles + 1 } else { 0 };
+            // Twice the same, because others may go on while it is looked from one to the next.
+            let way = self.way_to(other, waiter.client);
+            let is_circle = way.is_some() && way == circle;
+            circle = way;
             let now = if waiter.is_in_transaction { self.unanswered_behind(other) } else { None };
             if now != unanswered.map(|(before, _)| before) {
                 unanswered = now.map(|now| (now, Instant::now()));
@@ -181,29 +185,45 @@ impl ReplayOrder {
             if is_over() {
                 return Some(WaitEnd::LoadIsOver);
             }
-            (circles >= 2 || is_blocked).then_some(WaitEnd::Circle)
+            (is_circle || is_blocked).then_some(WaitEnd::Circle)
         };
         let found = poll_each(LOOK_FIRST_EVERY, LOOK_FIRST_FOR.min(self.patience), &mut look);
         let found = found.or_else(|| poll_each(LOOK_EVERY, self.patience, &mut look));
-        awaited.store(0, SeqCst);
+        awaited.store(NOTHING, SeqCst);
         found.unwrap_or(WaitEnd::InVain)
     }
 
-    /// The client for which `client` waits.
-    fn awaited_by(&self, client: u32) -> Option<u32> {
-        self.awaited.get(client as usize)?.load(SeqCst).checked_sub(1)
+    /// The statement for which `client` waits. When it has ended, the client sleeps on until it looks again, but waits for nobody.
+    fn awaited_by(&self, client: u32) -> Option<StatementPlace> {
+        let number = self.awaited.get(client as usize)?.load(SeqCst);
+        Some(place_of(number)).filter(|place| number != NOTHING && !self.has_ended(*place))
     }
 
-    /// Whether client number `first` waits for `client`, perhaps by way of others.
-    fn waits_for(&self, first: u32, client: u32) -> bool {
-        let all = std::iter::successors(Some(first), |at| self.awaited_by(*at));
-        all.skip(1).take(self.awaited.len()).any(|next| next == client)
+    /// For what client number `first` waits, and the client that is to send it; then the same of that client, and so on.
+    fn awaited_from(&self, first: u32) -> impl Iterator<Item = (StatementPlace, u32)> + '_ {
+        let link = move |client: u32| {
+            let place = self.awaited_by(client)?;
+            Some((place, self.lanes.lane_of(place.session)?))
+        };
+        std::iter::successors(link(first), move |(_, client)| link(*client)).take(self.awaited.len())
+    }
+
+    /// The statements by which client number `first` waits for `client`, perhaps by way of others; `None` if it does not.
+    fn way_to(&self, first: u32, client: u32) -> Option<Vec<StatementPlace>> {
+        let mut way = Vec::new();
+        for (place, sender) in self.awaited_from(first) {
+            way.push(place);
+            if sender == client {
+                return Some(way);
+            }
+        }
+        None
     }
 
     /// The statement for which client number `first` waits, perhaps by way of others, if the server has it.
     fn unanswered_behind(&self, first: u32) -> Option<Unanswered> {
-        let all = std::iter::successors(Some(first), |at| self.awaited_by(*at));
-        let (links, client) = (1..).zip(all.take(self.awaited.len())).last()?;
+        let senders = self.awaited_from(first).map(|(_, sender)| sender);
+        let (links, client) = (1..).zip(std::iter::once(first).chain(senders)).last()?;
         let turn = self.turns[client as usize].load(Acquire);
         (turn % 2 == 1).then_some(Unanswered { client, turn, links })
     }
@@ -227,9 +247,18 @@ impl ReplayOrder {
     }
 }
 
+fn number_of(place: StatementPlace) -> u64 {
+    (u64::from(place.session) << 32) | u64::from(place.nth)
+}
+
+fn place_of(number: u64) -> StatementPlace {
+    StatementPlace { session: (number >> 32) as u32, nth: number as u32 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
     use workload::replay_sql::{LogWanted, read_log};
 
     /// Three sessions, each of which updates a row of its own twice while the others are open.
@@ -255,6 +284,11 @@ mod tests {
         Waiter { client, is_in_transaction: false }
     }
 
+    /// Lets `client` wait as if it had looked just before.
+    fn let_wait(order: &ReplayOrder, client: usize, place: StatementPlace) {
+        order.awaited[client].store(number_of(place), SeqCst);
+    }
+
     fn told(order: &ReplayOrder) -> String {
         order.fact().unwrap().value
     }
@@ -269,7 +303,7 @@ mod tests {
         assert!(!order.wait_for(place(1, 0), by(0), || false), "it has ended");
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| order.wait_for(place(1, 1), by(0), || false));
-            while order.awaited[0].load(SeqCst) == 0 {
+            while order.awaited[0].load(SeqCst) == NOTHING {
                 std::thread::yield_now();
             }
             order.note_end(1);
@@ -313,15 +347,50 @@ mod tests {
         let order = order(3, LONG);
         assert!(!order.wait_for(place(0, 1), by(0), || false), "it is of the same client");
         // Client 1 waits for 2, and 2 for 0.
-        order.awaited[1].store(3, SeqCst);
-        order.awaited[2].store(1, SeqCst);
+        let_wait(&order, 1, place(2, 0));
+        let_wait(&order, 2, place(0, 0));
         assert!(order.wait_for(place(1, 0), by(0), || false));
         assert!(told(&order).ends_with("; 2 went ahead of it"), "{}", told(&order));
-        order.awaited[2].store(0, SeqCst);
-        assert!(!order.waits_for(1, 0));
+        order.awaited[2].store(NOTHING, SeqCst);
+        assert_eq!(order.way_to(1, 0), None);
         // Others that wait for each other are none of his business.
-        order.awaited[2].store(2, SeqCst);
-        assert!(!order.waits_for(1, 0));
+        let_wait(&order, 2, place(1, 0));
+        assert_eq!(order.way_to(1, 0), None);
+    }
+
+    /// Whether the load is over, which it is at the fifth look; `at_each` look something happens.
+    fn over_at_the_fifth_look(at_each: impl Fn(u32)) -> impl Fn() -> bool {
+        let looks = Cell::new(0);
+        move || {
+            looks.set(looks.get() + 1);
+            at_each(looks.get());
+            looks.get() == 5
+        }
+    }
+
+    #[test]
+    fn a_client_that_sleeps_on_after_its_statement_has_ended_closes_no_circle() {
+        let order = order(3, LONG);
+        let_wait(&order, 1, place(2, 0));
+        let_wait(&order, 2, place(0, 0));
+        assert_eq!(order.way_to(1, 0), Some(vec![place(2, 0), place(0, 0)]));
+        order.note_end(2);
+        assert_eq!(order.way_to(1, 0), None);
+        assert!(order.wait_for(place(1, 0), by(0), over_at_the_fifth_look(|_| ())));
+        assert!(told(&order).ends_with("; 0 went ahead of it"), "{}", told(&order));
+        // Nor is it taken for the one whose statement the server has: what comes after it is not looked at.
+        order.note_turn(2);
+        assert_eq!(order.unanswered_behind(1), None);
+    }
+
+    #[test]
+    fn a_circle_is_one_if_it_is_the_same_at_two_looks() {
+        let order = order(3, LONG);
+        let_wait(&order, 1, place(2, 0));
+        let_wait(&order, 2, place(0, 0));
+        let goes_on = |look| let_wait(&order, 1, place(2, look));
+        assert!(order.wait_for(place(1, 0), by(0), over_at_the_fifth_look(goes_on)));
+        assert!(told(&order).ends_with("; 0 went ahead of it"), "{}", told(&order));
     }
 
     #[test]
@@ -333,7 +402,7 @@ mod tests {
         assert!(told(&order).ends_with("; 1 went ahead of it"), "{}", told(&order));
         // Client 1 waits for 2, which the server answers.
         order.note_turn(1);
-        order.awaited[1].store(3, SeqCst);
+        let_wait(&order, 1, place(2, 0));
         order.note_turn(2);
         assert_eq!(order.unanswered_behind(1), Some(Unanswered { client: 2, turn: 1, links: 2 }));
         order.note_turn(2);
@@ -341,7 +410,7 @@ mod tests {
         // What locks nothing, or waits for what the server has answered, keeps its order: only the end of the load ends its wait here.
         assert!(order.wait_for(place(1, 0), locking, || true));
         order.note_turn(1);
-        order.awaited[1].store(0, SeqCst);
+        order.awaited[1].store(NOTHING, SeqCst);
         assert!(order.wait_for(place(1, 0), by(0), || true));
         assert!(told(&order).ends_with("; 1 went ahead of it"), "{}", told(&order));
     }
