@@ -124,11 +124,15 @@ fn send_sessions(client: impl Fn() -> Command + Sync) {
     });
 }
 
-/// The server that writes the log, one that is like it, one that is named as it, and one without its schema are refused.
+/// The server that writes the log, one that is like it, one that is named as it, and one without its schema are refused. Only the last one is
+/// restored before, because that may bring the schema.
 fn assert_recorded_servers_are_refused(lab: &Lab, socket: &str, logs: [&Path; 2], (own, url): (&str, &str)) {
     let [written, kept] = logs;
+    let restored = lab.path().join("restored");
+    let command = format!("touch '{}'", restored.display());
+    let restore = ["--restore", command.as_str()];
     // The server still writes them.
-    let refused = replay(lab, written, own, &[]);
+    let refused = replay(lab, written, own, &restore);
     assert!(
         refused.exit != 0
             && refused.stderr.contains("writes `")
@@ -137,21 +141,32 @@ fn assert_recorded_servers_are_refused(lab: &Lab, socket: &str, logs: [&Path; 2]
         refused.stderr
     );
     ask_mariadb(socket, "SET GLOBAL slow_query_log = OFF; SET GLOBAL general_log = OFF");
-    let like = replay(lab, kept, own, &[]);
-    assert!(
-        like.exit != 0 && like.stderr.contains("this server has the same: it may be the recorded one"),
-        "{}",
-        like.stderr
-    );
-    let named = replay(lab, kept, own, &["--same-server", "true", "--recorded-on", socket]);
-    assert!(named.exit != 0 && named.stderr.contains("is the server of the URL"), "{}", named.stderr);
+    let limit = ["limit", "replay-sql", kept.to_str().unwrap(), "--engine", own, "--slo", "p99<5s", "--no-report"];
+    for like in [replay(lab, kept, own, &restore), lab.run(&[&limit[..], &restore].concat())] {
+        assert!(
+            like.exit != 0 && like.stderr.contains("this server has the same: it may be the recorded one"),
+            "{}",
+            like.stderr
+        );
+    }
+    // No server is restored if another one of the run is the recorded one.
+    let both = format!("{url},{own}");
+    for servers in [own, both.as_str()] {
+        let more = ["--same-server", "true", "--recorded-on", socket];
+        let named = replay(lab, kept, servers, &[&more[..], &restore].concat());
+        assert!(named.exit != 0 && named.stderr.contains("is the server of the URL"), "{}", named.stderr);
+    }
+    let silent = replay(lab, kept, "mysql://visitor@127.0.0.1:1/", &restore);
+    assert!(silent.exit != 0 && silent.stderr.contains("start it first"), "{}", silent.stderr);
+    assert!(!restored.exists(), "the command has run on a server that may be the recorded one");
     // Both are private servers, whose sockets have one name.
-    let lacks = replay(lab, kept, url, &["--same-server", "true"]);
+    let lacks = replay(lab, kept, url, &[&["--same-server", "true"][..], &restore].concat());
     assert!(
         lacks.exit != 0 && lacks.stderr.contains("the server has no `shop`, in which statements of the log are"),
         "{}",
         lacks.stderr
     );
+    assert!(restored.exists(), "{}", lacks.stderr);
 }
 
 #[test]
@@ -316,12 +331,19 @@ fn a_csv_log_of_postgresql_is_replayed_on_a_copy_at_its_own_times() {
     assert_eq!(watched.exit, 0, "{}", watched.stderr);
     let (written, log) = (dir.join("pg.csv"), dir.join("kept.csv"));
     std::fs::copy(&written, &log).unwrap();
-    let refused = replay(&lab, &written, &own, &[]);
+    let restored = lab.path().join("restored");
+    let command = format!("touch '{}'", restored.display());
+    let refused = replay(&lab, &written, &own, &["--restore", &command]);
     assert!(refused.exit != 0 && refused.stderr.contains("it is the recorded server"), "{}", refused.stderr);
+    assert!(!restored.exists(), "the command has run on the recorded server");
 
     let _held = measuring(&copy, &["--engine", "postgres"]);
     let socket = socket_of(&copy, ".s.PGSQL.5432");
     ask_postgres(&socket, TABLES);
+    // The database of the URL may come by the command: only then is its lack a reason.
+    let lacks = format!("postgres://plimsoll@localhost/lacking?socket={socket}");
+    let refused = replay(&lab, &log, &lacks, &["--restore", &command]);
+    assert!(refused.exit != 0 && refused.stderr.contains("3D000") && restored.exists(), "{}", refused.stderr);
     let url = format!("postgres://plimsoll@localhost/postgres?socket={socket}");
     let point = replayed(&lab, &log, &url, &[]);
     has_all_reads(&point);

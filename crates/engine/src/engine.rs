@@ -42,15 +42,19 @@ pub struct EngineDef {
     /// Its version, or why it cannot be used on this machine and what to install.
     pub version: fn() -> Result<String, String>,
     /// Refuses what the engine cannot do for a trial, wherever it is.
-    pub check: fn(&Trial) -> Result<(), TargetError>,
+    pub check: CheckTrial,
     /// Starts an instance. The data does not exist yet, unless the trial names an existing file or a data set.
     pub start: fn(&StartContext) -> Result<Box<dyn Instance>, TargetError>,
     /// The data sets on the server that a trial names, if the engine is a server that plimsoll does not start.
     pub server_sets: Option<OpenServerSets>,
+    /// Refuses to restore the server that a trial names, if the log of the trial is not to be replayed there; `None` if no log is replayed on it.
+    pub before_restore: Option<CheckTrial>,
 }
 
 /// Opens the data sets on the server that a trial names.
 pub type OpenServerSets = fn(&Trial) -> Result<Box<dyn ServerSets>, TargetError>;
+/// Refuses a trial.
+pub type CheckTrial = fn(&Trial) -> Result<(), TargetError>;
 
 impl EngineDef {
     /// An engine without programs, settings and counters that stores nothing, performs one operation at a time and has plimsoll's version. Each
@@ -67,6 +71,7 @@ impl EngineDef {
         check: depth_one_only,
         start: |_| unreachable!("each engine has its own start"),
         server_sets: None,
+        before_restore: None,
     };
 }
 

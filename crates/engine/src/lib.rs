@@ -60,8 +60,8 @@ pub use file::size_at;
 pub use instance_group::start_instances;
 pub use recordings::{content_of_log, read_recording, read_whole_log, replays_statements, save_log};
 pub use registry::{
-    ENGINES, counter_sources, data_origin, engine_of, find, has_step, process_of, read_config, server_variables,
-    shape_of,
+    ENGINES, check_before_restore, counter_sources, data_origin, engine_of, find, has_step, process_of, read_config,
+    server_variables, shape_of,
 };
 pub use server::answers::heed;
 pub use server::identity::OtherServer;

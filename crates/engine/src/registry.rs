@@ -6,6 +6,8 @@ use crate::cgroup_counters;
 use crate::data_description::shape_on;
 use crate::engine::{EngineDef, EngineLocation, workload_of};
 use crate::server::variables::ServerVariables;
+use crate::sql::replay::NEEDS_COPY;
+use host::error::TargetError;
 use model::{ConfigVariables, DataOrigin, EngineProcess, Family, Params, Trial};
 use std::path::Path;
 use workload::{ProgramInput, SequenceState, SqlWork};
@@ -102,6 +104,17 @@ pub fn has_step(engine: &str, workload: &str, params: &Params) -> bool {
     let Some((step, _)) = workload.entry.steps() else { return true };
     let family = workload.entry.families.iter().find(|family| engine.entry.families.contains(family));
     family != Some(&Family::Kv) || !workload.steps_without_kv.contains(&params.word(step))
+}
+
+/// Refuses to restore the server on which `trial` replays a log, if it may be the recorded one or the log cannot be replayed on it.
+///
+/// # Errors
+/// The reason, also if the server does not answer.
+pub fn check_before_restore(trial: &Trial) -> Result<(), TargetError> {
+    match engine_of(trial).before_restore {
+        Some(check) => check(trial),
+        None => Err(TargetError::Unsupported(NEEDS_COPY.to_owned())),
+    }
 }
 
 /// Whose process does the work of `engine`.

@@ -136,9 +136,9 @@ fn restore() -> Arg {
         .help_heading(COMMON)
         .value_parser(UserCommand::parse)
         .help(
-            "Command that brings the server of a replay of statements back to what its data was, run before each point, without a shell, as \
-            `/usr/local/bin/restore copy1`; the variable RESTORE_URL tells it which server; it is recorded with the command line, so write no \
-            password in it",
+            "Command that brings the server of a replay of statements back to what its data was, run before each point, once the server has shown \
+            that it is not the recorded one, without a shell, as `/usr/local/bin/restore copy1`; the variable RESTORE_URL tells it which server; it \
+            is recorded with the command line, so write no password in it",
         )
 }
 

@@ -1,8 +1,8 @@
-//! Starts each differently configured server of a plan once, before anything is measured.
+//! Starts each differently configured server of a plan once, and looks at each server that is to be restored, before anything is measured.
 //!
-//! In: a plan, the place to measure. Out: the error of the first server that does not take its variables; with a budget a note for each of them.
-//! Limits: only servers for which the plan sets variables; the first server of the plan starts first in any case. No data is made, and file
-//! systems and limits are left out.
+//! In: a plan, the place to measure. Out: the error of the first server that does not take its variables; with a budget a note for each of them;
+//! the refusal of a server that may be the recorded one. Limits: only servers for which the plan sets variables are started; the first server of the
+//! plan starts first in any case. No data is made, and file systems and limits are left out.
 
 use crate::ad_hoc::start_alone;
 use crate::error::RunnerError;
@@ -13,7 +13,8 @@ use load::Stop;
 use model::{Plan, Trial};
 use std::sync::Arc;
 
-/// Starts and stops the servers of `plan` that may refuse their variables. A request to stop ends it early.
+/// Starts and stops the servers of `plan` that may refuse their variables, and refuses those that must not be restored. A request to stop ends it
+/// early.
 pub(crate) fn try_servers(
     plan: &Plan,
     site: &RunSite,
@@ -21,6 +22,8 @@ pub(crate) fn try_servers(
     observer: &mut dyn RunObserver,
 ) -> Result<(), RunnerError> {
     let _heeding = engine::heed(stop);
+    // One command may restore all of them.
+    servers_to_restore(plan, site).into_iter().try_for_each(engine::check_before_restore)?;
     let mut left = servers_to_try(plan).into_iter().take_while(|_| stop.reason().is_none());
     left.try_for_each(|trial| match try_server(trial, site) {
         Err(error) if goes_on_after(&error, plan) && stop.reason().is_none() => {
@@ -60,6 +63,17 @@ fn servers_to_try(plan: &Plan) -> Vec<&Trial> {
     first
 }
 
+/// The first trial of each log on each server that is to be restored.
+fn servers_to_restore<'a>(plan: &'a Plan, site: &RunSite) -> Vec<&'a Trial> {
+    let mut first: Vec<&Trial> = Vec::new();
+    for trial in plan.trials.iter().filter(|trial| site.restore.is_some() && engine::replays_statements(trial)) {
+        if !first.iter().any(|seen| seen.target == trial.target && seen.workload == trial.workload) {
+            first.push(trial);
+        }
+    }
+    first
+}
+
 fn try_server(trial: &Trial, site: &RunSite) -> Result<(), RunnerError> {
     Ok(start_alone(trial, &site.dir, &site.destroy, SetUse::None)?.stop()?)
 }
@@ -81,6 +95,32 @@ mod tests {
         let budget = [("engine", "null"), ("clients", "1,2"), ("budget", "60s")];
         assert!(goes_on(refused(), &budget) && !goes_on(refused(), &budget[..2]));
         assert!(!goes_on(TargetError::Unsafe("the directory is not ours".into()).into(), &budget));
+    }
+
+    #[test]
+    fn each_server_that_is_to_be_restored_is_looked_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut site = RunSite {
+            dir: dir.path().to_owned(),
+            runs: dir.path().to_owned(),
+            destroy: Vec::new(),
+            system_changes: Default::default(),
+            writes: Default::default(),
+            if_held: Default::default(),
+            restore: None,
+        };
+        let log = dir.path().join("a.log");
+        std::fs::write(&log, "2024-03-01T10:00:00.0Z\t    8 Query\tSELECT 1\n").unwrap();
+        let engines = "['mysql://a@h1/', 'mysql://a@h2/']";
+        let text = format!("workload = 'replay-sql'\nengine = {engines}\nrepeat = 2\nlog = '{}'", log.display());
+        let plan = plan::parse(&text, "p.toml", &plan::Overrides::default(), 1.0, &crate::catalogue()).expect("a plan");
+        assert!(plan.trials.len() > 2 && servers_to_restore(&plan, &site).is_empty());
+        site.restore = host::user_command::UserCommand::parse("/bin/restore copy").ok();
+        let urls: Vec<String> = servers_to_restore(&plan, &site)
+            .iter()
+            .filter_map(|trial| Some(trial.target.params.0.get("url")?.to_string()))
+            .collect();
+        assert_eq!(urls, ["mysql://a@h1/", "mysql://a@h2/"]);
     }
 
     #[test]

@@ -283,6 +283,20 @@ fn a_run_whose_server_was_restored_is_not_resumed_without_that() {
     );
 }
 
+#[test]
+fn what_cannot_be_given_a_log_is_refused_before_it_is_restored() {
+    let mut lab = Lab::new();
+    let (log, restored) = (lab.site.dir.join("a.log"), lab.site.dir.join("restored"));
+    std::fs::write(&log, "2024-03-01T10:00:00.0Z\t    8 Query\tSELECT 1\n").unwrap();
+    let plan = plan_of("replay-sql", &[("log", log.to_str().unwrap())]);
+    lab.site.restore = UserCommand::parse(&format!("touch '{}'", restored.display())).ok();
+    let (_, mut writer) = runner::create_run(&plan, &[], None, &lab.site, &mut Recorded::default()).unwrap();
+    let refused = measure(&plan, &lab, &mut writer, &mut Recorded::default()).unwrap_err().to_string();
+    writer.finish().unwrap();
+    assert!(refused.contains("needs a server that holds a copy"), "{refused}");
+    assert!(!restored.exists(), "the command has run");
+}
+
 /// Doubles the clients until there are four.
 struct Doubling(Trial);
 

@@ -112,13 +112,19 @@ pub fn visit_database(
         )));
     };
     let failed = |error| server_error(server.shown(), error);
-    let mut admin = server.connect_admin(PATIENCE).map_err(|error| server_error(server.shown(), error))?;
-    refuse_production(&mut admin, server, url)?;
+    let mut admin = reach_server(server, url)?;
     let mut facts = look_around(&mut admin, server, url)?;
     facts.extend(server.facts());
     facts.push(Fact::new("server.schema", name));
     admin.set_up(&format!("USE {}", quote_name(name))).map_err(failed)?;
     Ok((server.in_database(name), admin, ExternalSchema::not_ours(server.shown(), name, facts)))
+}
+
+/// Connects to the server, in no database, unless it is in use for something else.
+pub fn reach_server(server: &MysqlAddress, url: &ServerUrl) -> Result<MysqlWire, TargetError> {
+    let mut admin = server.connect_admin(PATIENCE).map_err(|error| server_error(server.shown(), error))?;
+    refuse_production(&mut admin, server, url)?;
+    Ok(admin)
 }
 
 /// The schema of plimsoll's own that `schema` names, which is made if it is to be new: its name, and the function that drops it.

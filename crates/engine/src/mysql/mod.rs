@@ -64,7 +64,9 @@ use crate::sql::replay_keys::KeyWords;
 use crate::sql::replay_plans::PlanWords;
 use crate::sql::replay_words::ReplayWords;
 use crate::sql::row_tally::ReplacedRows;
-use crate::sql::server_instance::{NodeGroup, ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
+use crate::sql::server_instance::{
+    NodeGroup, ServerSpec, SqlServer, SqlServerInstance, check_before_restore, sets_on_server,
+};
 use crate::sql::session_options::{
     self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, STATEMENTS_OR_ARRAYS, SessionOptions, StatementMode,
     statement_mode,
@@ -231,6 +233,7 @@ pub static MYSQL: EngineDef = EngineDef {
     },
     start: start_external,
     server_sets: Some(sets_on_server::<MysqlServer>),
+    before_restore: Some(check_copy),
     ..EngineDef::BARE
 };
 
@@ -264,6 +267,18 @@ fn start_external(start: &StartContext) -> Result<Box<dyn Instance>, TargetError
     let asked = start.trial.target.params.word(STORAGE.name);
     let storage = if asked == "RocksDB" { StorageEngine::RocksDb } else { StorageEngine::InnoDb };
     Ok(Box::new(SqlServerInstance::open_external(MysqlServer::single(Flavour::MariaDb, storage), start)?))
+}
+
+/// Refuses to restore the existing server of `trial` if it is no copy on which its log is to be replayed.
+fn check_copy(trial: &Trial) -> Result<(), TargetError> {
+    check_before_restore(&MysqlServer::single(Flavour::MariaDb, StorageEngine::InnoDb), trial)
+}
+
+/// The first endpoint that `trial` names, without a database, and its URL.
+fn first_endpoint(trial: &Trial) -> Result<(MysqlAddress, ServerUrl), TargetError> {
+    let urls = ServerUrl::endpoints_from_params(&trial.target.params, &["mysql"], EXAMPLE)?;
+    let addresses = MysqlServer::external_endpoints(trial)?.into_iter().map(|(_, address)| address);
+    Ok(addresses.zip(urls).next().expect("a URL names at least one endpoint"))
 }
 
 /// MariaDB, or MySQL. An existing server counts as MariaDB, whichever it is: its facts begin with `mariadb`.
@@ -484,12 +499,16 @@ impl SqlServer for MysqlServer {
     }
 
     fn visit_external(trial: &Trial) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
-        let urls = ServerUrl::endpoints_from_params(&trial.target.params, &["mysql"], EXAMPLE)?;
-        let (_, first) =
-            Self::external_endpoints(trial)?.into_iter().next().expect("a URL names at least one endpoint");
+        let (first, url) = first_endpoint(trial)?;
         // A recording names the schema of each statement.
         let usual = recordings::replays_statements(trial).then_some(USUAL_SCHEMA);
-        external::visit_database(&first, &urls[0], usual)
+        external::visit_database(&first, &url, usual)
+    }
+
+    fn reach_external(trial: &Trial) -> Result<(MysqlAddress, MysqlWire), TargetError> {
+        let (first, url) = first_endpoint(trial)?;
+        let admin = external::reach_server(&first, &url)?;
+        Ok((first, admin))
     }
 
     fn found_words() -> &'static FoundWords {

@@ -24,6 +24,10 @@ use std::time::Duration;
 
 /// The SQLSTATE for a schema that exists.
 const DUPLICATE_SCHEMA: &str = "42P06";
+/// The SQLSTATE for a database that is not there.
+const NO_DATABASE: &str = "3D000";
+/// The database that is there on every server, unless somebody has dropped it.
+const USUAL_DATABASE: &str = "postgres";
 /// The SQLSTATE for roles that lack a privilege.
 const NOT_ALLOWED: &str = "42501";
 /// The number of the advisory lock: "plimsoll" in ASCII.
@@ -106,6 +110,19 @@ pub fn visit_database(
     };
     facts.push(Fact::new("server.schema", schema.as_str()));
     Ok((server.clone(), admin, ExternalSchema::not_ours(server.shown(), &schema, facts)))
+}
+
+/// Connects to the database that the URL names, or to another one if it is not there, unless the server is in use for something else.
+pub fn reach_server(server: &PostgresAddress, url: &ServerUrl) -> Result<PostgresWire, TargetError> {
+    let failed = |failure: OpFailure| server_error(server.shown(), failure);
+    let mut admin = match server.connect_admin(PATIENCE) {
+        Err(failure) if failure.text.contains(NO_DATABASE) => {
+            server.in_database(USUAL_DATABASE).connect_admin(PATIENCE).map_err(failed)?
+        }
+        connected => connected.map_err(failed)?,
+    };
+    refuse_production(&mut admin, server, url)?;
+    Ok(admin)
 }
 
 fn make_schema(admin: &mut PostgresWire, server: &PostgresAddress, name: &str) -> Result<(), TargetError> {

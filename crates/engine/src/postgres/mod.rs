@@ -54,7 +54,7 @@ use crate::sql::replay_keys::KeyWords;
 use crate::sql::replay_plans::PlanWords;
 use crate::sql::replay_words::ReplayWords;
 use crate::sql::row_tally::ReplacedRows;
-use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance, sets_on_server};
+use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance, check_before_restore, sets_on_server};
 use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, STATEMENTS, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
 use bulk::CopyInto;
@@ -118,6 +118,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
     },
     start: |start| Ok(Box::new(SqlServerInstance::open_external(PostgresServer, start)?)),
     server_sets: Some(sets_on_server::<PostgresServer>),
+    before_restore: Some(check_copy),
     ..EngineDef::BARE
 };
 
@@ -300,6 +301,11 @@ static SPEC: ServerSpec = ServerSpec {
 #[derive(Clone)]
 struct PostgresServer;
 
+/// Refuses to restore the server of `trial` if it is no copy on which its log is to be replayed.
+fn check_copy(trial: &Trial) -> Result<(), TargetError> {
+    check_before_restore(&PostgresServer, trial)
+}
+
 /// The address of the first endpoint that `params` name, and its URL.
 fn first_endpoint(params: &Params) -> Result<(PostgresAddress, ServerUrl), TargetError> {
     let urls = ServerUrl::endpoints_from_params(params, SCHEMES, EXAMPLE)?;
@@ -394,6 +400,12 @@ impl SqlServer for PostgresServer {
     fn visit_external(trial: &Trial) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
         let (address, url) = first_endpoint(&trial.target.params)?;
         external::visit_database(&address, &url)
+    }
+
+    fn reach_external(trial: &Trial) -> Result<(PostgresAddress, PostgresWire), TargetError> {
+        let (address, url) = first_endpoint(&trial.target.params)?;
+        let admin = external::reach_server(&address, &url)?;
+        Ok((address, admin))
     }
 
     fn found_words() -> &'static FoundWords {

@@ -36,7 +36,7 @@ pub fn check_writes_elsewhere<S: SqlServer>(
     }
 }
 
-/// Refuses to replay `log` on the server behind `admin` if that is the recorded one, of another kind, or has no copy of its schemas.
+/// Refuses to replay `log` on the server behind `admin` if that is the recorded one, or of another kind.
 pub fn check_server<S: SqlServer>(
     server: &S,
     log: &ReplayedLog,
@@ -79,11 +79,15 @@ pub fn check_server<S: SqlServer>(
             found.socket.unwrap_or_default()
         ));
     }
-    check_schemas::<S>(log, params, admin)?;
-    check_schema_of_url::<S>(log, admin)
+    Ok(())
 }
 
-fn check_schemas<S: SqlServer>(log: &ReplayedLog, params: &Params, admin: &mut S::Admin) -> Result<(), TargetError> {
+/// Refuses to replay `log` on the server behind `admin` if that has no copy of its schemas.
+pub fn check_schemas<S: SqlServer>(
+    log: &ReplayedLog,
+    params: &Params,
+    admin: &mut S::Admin,
+) -> Result<(), TargetError> {
     let names = copied_schemas(&log.recording, params)?;
     for (recorded, name) in log.recording.schemas().iter().zip(&names).filter(|(_, name)| !name.is_empty()) {
         let question = S::replay_words().has_schema.replace("{}", &name.replace('\'', "''"));
@@ -96,7 +100,7 @@ fn check_schemas<S: SqlServer>(log: &ReplayedLog, params: &Params, admin: &mut S
             )));
         }
     }
-    Ok(())
+    check_schema_of_url::<S>(log, admin)
 }
 
 /// What a URL without a schema connects to, if it is one of MySQL.

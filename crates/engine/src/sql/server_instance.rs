@@ -19,6 +19,7 @@ mod variants;
 
 pub use self::data_sets::sets_on_server;
 pub use self::nodes::{NodeGroup, NodePorts};
+pub use self::replaying::check_before_restore;
 pub use crate::sql::server_kind::{ServerSpec, SqlServer};
 
 use self::common::CommonSchema;

@@ -161,6 +161,8 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     ) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
     /// Opens the database that `trial` names, in which nothing is made.
     fn visit_external(trial: &Trial) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
+    /// Connects to the server that `trial` names, whose database may be missing, unless it is in use for something else. Nothing is made.
+    fn reach_external(trial: &Trial) -> Result<(Self::Address, Self::Admin), TargetError>;
     /// What is asked about tables that are there.
     fn found_words() -> &'static FoundWords;
     /// Opens the schema that another host has made there, if its marker is that of `common`.

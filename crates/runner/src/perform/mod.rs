@@ -193,11 +193,14 @@ impl<'a> TrialPerformer<'a> {
         Ok((next, None))
     }
 
-    /// Brings the server on which `trial` replays statements back to what its data was, by the command of the user. No connection to it is open.
+    /// Brings the server on which `trial` replays statements back to what its data was, by the command of the user, unless it may be the recorded
+    /// server. No connection to it is open while the command runs.
     fn restore_server(&mut self, trial: &Trial, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
         let Some(command) = self.site.restore.as_ref().filter(|_| engine::replays_statements(trial)) else {
             return Ok(());
         };
+        // Each time: it may be another server by now.
+        engine::check_before_restore(trial)?;
         let program = host::error::shown(command.program().as_ref());
         let failed = |why: String| {
             let why = match host::deadline::has_cut_a_wait() {
