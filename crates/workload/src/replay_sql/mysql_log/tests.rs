@@ -108,6 +108,18 @@ fn bytes_of_a_session_in_latin1_are_sent_as_such_and_what_nobody_knows_is_left_o
     assert!(general.kinds().iter().any(|kind| kind.name == "insert into i_t(g) values(?)"), "it is of the same kind");
 }
 
+#[test]
+fn a_cr_before_the_end_of_a_line_is_of_the_statement() {
+    let sent = "select 'a\r\nb\r\n'";
+    let general = format!("261201 14:33:26\t     3 Query\t{sent}\n\t\t     3 Quit\t\n");
+    let slow = format!("# Time: 261201 14:33:26\n{}", entry(3, "", sent));
+    for log in [general, slow] {
+        assert_eq!(told(&recording(&log).unwrap()), [format!("0 0 : {sent}")]);
+        let on_windows = recording(&log.replace('\n', "\r\n")).unwrap();
+        assert_eq!(told(&on_windows), [format!("0 0 : {sent}")]);
+    }
+}
+
 /// An entry of the slow log, without its time.
 fn entry(id: u32, more: &str, text: &str) -> String {
     format!("# User@Host: a[a] @ h []  Id: {id}\n# Query_time: 0.1  Lock_time: 0\n{more}{text};\n")

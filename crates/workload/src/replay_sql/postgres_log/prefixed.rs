@@ -86,8 +86,11 @@ impl Reader {
     /// Takes a line up; whether it is of a record.
     fn read_line(&mut self, line: &str, number: u64) -> Result<bool, RecordingError> {
         match SyslogHead::of(line) {
-            // rsyslog writes a tab as its number.
-            Some(head) => self.read_text(&head.text.replace("#011", "\t"), Some(&head), number),
+            // rsyslog writes a tab and a CR as their numbers.
+            Some(head) => {
+                let text = head.text.replace("#011", "\t").replace("#015", "\r");
+                self.read_text(&text, Some(&head), number)
+            }
             None => self.read_text(line, None, number),
         }
     }
