@@ -69,14 +69,14 @@ fn untold(failed: u64) -> String {
     )
 }
 
-/// ` 1,041 statements were left out: triggers executed them, and those of the copy do so again.`; empty if there are none.
+/// ` 1,041 statements were taken for those of triggers and left out: the copy executes them itself.`; empty if there are none.
 fn triggered(statements: Option<u64>) -> String {
     match statements.unwrap_or(0) {
         0 => String::new(),
-        1 => " One statement was left out: a trigger executed it, and that of the copy does so again.".to_owned(),
+        1 => " One statement was taken for that of a trigger and left out: the copy executes it itself.".to_owned(),
         many => {
             let many = whole(many as f64);
-            format!(" {many} statements were left out: triggers executed them, and those of the copy do so again.")
+            format!(" {many} statements were taken for those of triggers and left out: the copy executes them itself.")
         }
     }
 }
@@ -252,7 +252,10 @@ mod tests {
         assert!(open.ends_with(expected), "{open}");
         let fired = ("recorded.left_out_triggered", "1041");
         let fired = told(&[rows, ("replay_divergence.1", "12000 0 0 0 0 0 select ?"), fired]);
-        assert!(fired.contains(" recorded. 1,041 statements were left out: triggers executed them, "), "{fired}");
+        assert!(
+            fired.contains(" recorded. 1,041 statements were taken for those of triggers and left out: "),
+            "{fired}"
+        );
         let order = |ahead: u64| {
             let text = format!(
                 "1204 statements name a row that another session wrote before; 37 waited for it, 12.0 ms in all, the longest 3.00 ms; \

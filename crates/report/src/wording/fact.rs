@@ -273,7 +273,7 @@ pub static FACTS: &[FactMeaning] = &[
     ),
     fact(
         "recorded.left_out_triggered",
-        "statements of a general log that triggers executed, which were left out because the copy executes them itself",
+        "statements of a general log that were taken for those of triggers and left out, because the copy executes them itself",
     ),
     fact("recorded.effects", "what these reads name, and how many name it"),
     fact(

@@ -2,7 +2,9 @@
 //!
 //! In: a recording of writes, and the triggers of the copy. Out: the recording without these statements, in which each kind tells whether its
 //! statements may fire a trigger. Limits: a statement is one of a trigger if the log has no answers, its text is that of a statement in the body of a
-//! trigger, and the session has changed the trigger's table right before. One with variables that the body declares has another text.
+//! trigger, and the session has changed the trigger's table right before: for each row that an INSERT has written out at most once, and for another
+//! change, whose rows the log does not have, as often as it comes without another between. So one of a client is taken for a trigger's behind a change
+//! that failed or found no row. One with variables that the body declares has another text.
 
 use super::records::{Record, StatementPlace};
 use super::shapes::StatementKind;
@@ -32,10 +34,18 @@ pub struct Trigger {
 /// The triggers of the copy, by what a log has of them.
 #[derive(Debug, Default)]
 pub struct Triggers {
-    /// The schema and the table of each.
-    tables: Vec<(String, String)>,
+    /// The table of each.
+    tables: Vec<FiringTable>,
     /// The numbers of those in whose bodies a statement is, by its tokens.
     statements: HashMap<String, Vec<usize>>,
+}
+
+#[derive(Debug)]
+struct FiringTable {
+    schema: String,
+    table: String,
+    /// Whether its trigger may execute a statement of its body more than once for a row.
+    has_loop: bool,
 }
 
 impl Triggers {
@@ -43,29 +53,33 @@ impl Triggers {
         let mut made = Triggers::default();
         for (nth, Trigger { schema, table, body }) in triggers.into_iter().enumerate() {
             statements_in(&body).into_iter().for_each(|text| made.statements.entry(text).or_default().push(nth));
-            made.tables.push((schema, table));
+            made.tables.push(FiringTable { schema, table, has_loop: has_loop(&body) });
         }
         made
     }
 
-    /// The numbers of those that `text` may fire, which is in `schema`.
-    fn fired_by(&self, schema: &str, text: &str, tokens: &[Token]) -> Vec<usize> {
+    /// Those that `text` may fire, which is in `schema`.
+    fn fired_by(&self, schema: &str, text: &str, tokens: &[Token]) -> Vec<Firing> {
         if !tokens.first().is_some_and(|first| first.is_word(text, &FIRING)) {
             return Vec::new();
         }
         let mut names = tables_in(text, tokens);
         let inserted = sql::insert_into(text, tokens, Dialect::Mysql);
+        // REPLACE deletes as many rows as are in its way.
+        let is_insert = tokens[0].is_word(text, &["insert"]);
+        let rows = inserted.as_ref().and_then(|into| into.rows).filter(|_| is_insert);
         names.extend(inserted.map(|into| match into.schema {
             Some(schema) => format!("{schema}.{}", into.table),
             None => into.table,
         }));
-        let is_named = |(of_schema, of_table): &(String, String)| {
+        let is_named = |of: &FiringTable| {
             names.iter().any(|name| match name.split_once('.') {
-                Some((schema, table)) => table == of_table && schema == of_schema,
-                None => name == of_table && (schema.is_empty() || schema == of_schema),
+                Some((schema, table)) => *table == of.table && *schema == of.schema,
+                None => *name == of.table && (schema.is_empty() || *schema == of.schema),
             })
         };
-        (0..self.tables.len()).filter(|nth| is_named(&self.tables[*nth])).collect()
+        let named = self.tables.iter().enumerate().filter(|(_, of)| is_named(of));
+        named.map(|(trigger, of)| Firing::of(trigger, rows.filter(|_| !of.has_loop))).collect()
     }
 }
 
@@ -81,8 +95,41 @@ fn statements_in(body: &str) -> Vec<String> {
     statements
 }
 
+fn has_loop(body: &str) -> bool {
+    let tokens = sql::tokens(body, Dialect::Mysql).unwrap_or_default();
+    tokens.iter().any(|token| token.is_word(body, &["loop", "repeat", "do"]))
+}
+
 fn by_tokens(text: &str, tokens: &[Token]) -> String {
     tokens.iter().map(|token| token.text(text)).collect::<Vec<_>>().join(" ")
+}
+
+/// A trigger that a statement may have fired.
+#[derive(Clone)]
+struct Firing {
+    /// Its number.
+    trigger: usize,
+    /// For how many rows at most; `None` if nobody knows.
+    rows: Option<usize>,
+    /// How often it has executed each statement of its body.
+    executed: HashMap<String, usize>,
+}
+
+impl Firing {
+    fn of(trigger: usize, rows: Option<usize>) -> Firing {
+        Firing { trigger, rows, executed: HashMap::new() }
+    }
+
+    /// Whether it may have executed `statement` once more, which is in the bodies of the triggers `of`; if so, it has.
+    fn executes(&mut self, statement: &str, of: &[usize]) -> bool {
+        let in_body = of.iter().filter(|nth| **nth == self.trigger).count();
+        let done = self.executed.get(statement).copied().unwrap_or(0);
+        let executes = in_body > 0 && self.rows.is_none_or(|rows| done < rows.saturating_mul(in_body));
+        if executes {
+            self.executed.insert(statement.to_owned(), done + 1);
+        }
+        executes
+    }
 }
 
 /// What is known of a session while its statements are read.
@@ -91,9 +138,21 @@ struct Session {
     /// How many statements it has sent.
     sent: u32,
     /// The triggers that the last of them may have fired, and those that these may have fired.
-    fired: Vec<usize>,
+    fired: Vec<Firing>,
     /// The places of the statements that are of triggers.
     triggered: Vec<u32>,
+}
+
+impl Session {
+    /// Adds what the statement of a trigger has fired.
+    fn fire(&mut self, more: Vec<Firing>) {
+        for firing in more {
+            match self.fired.iter_mut().find(|known| known.trigger == firing.trigger) {
+                Some(known) => known.rows = known.rows.zip(firing.rows).map(|(rows, more)| rows.saturating_add(more)),
+                None => self.fired.push(firing),
+            }
+        }
+    }
 }
 
 impl SqlRecording {
@@ -159,12 +218,14 @@ impl SqlRecording {
             }
             let text = std::str::from_utf8(&text[..text.len() - read.made_bytes]).map_err(io::Error::other)?;
             let tokens = sql::tokens(text, Dialect::Mysql).unwrap_or_default();
-            let of = triggers.statements.get(&by_tokens(text, &tokens));
-            let is_triggered = of.is_some_and(|of| of.iter().any(|nth| session.fired.contains(nth)));
+            let by_tokens = by_tokens(text, &tokens);
+            let of = triggers.statements.get(&by_tokens);
+            let is_triggered =
+                of.is_some_and(|of| session.fired.iter_mut().any(|firing| firing.executes(&by_tokens, of)));
             let fired = triggers.fired_by(&schemas[statement.schema as usize], text, &tokens);
             if is_triggered {
                 session.triggered.push(session.sent - 1);
-                session.fired.extend(fired);
+                session.fire(fired);
             } else {
                 session.fired = fired;
             }
@@ -247,6 +308,25 @@ mod tests {
         let triggers = vec![trigger("trg", body), trigger("aud", COUNT)];
         let (texts, made) = left(&recording(&statements, RecordedAnswer::default()), triggers);
         assert_eq!((texts.len(), made.left_out.triggered), (1, 4));
+    }
+
+    #[test]
+    fn a_trigger_executes_its_statement_once_for_each_row_that_is_written_out_and_what_follows_is_of_the_client() {
+        let left_of = |statements: &[&str], body: &str| {
+            let of_session: Vec<_> = statements.iter().map(|text| ("1", *text)).collect();
+            left(&recording(&of_session, RecordedAnswer::default()), vec![trigger("t", body)]).0.len()
+        };
+        let one = "insert into t(v) values(1)";
+        assert_eq!(left_of(&[one, COUNT, COUNT], COUNT), 2);
+        assert_eq!(left_of(&["insert into t(v) values(2),(3)", COUNT, COUNT, COUNT], COUNT), 2);
+        assert_eq!(left_of(&[one, COUNT, one, COUNT, COUNT], COUNT), 3);
+        let twice = format!("BEGIN {COUNT}; {COUNT}; END");
+        assert_eq!(left_of(&[one, COUNT, COUNT, COUNT], &twice), 2);
+        let looping = format!("BEGIN WHILE @n > 0 DO {COUNT}; SET @n = @n - 1; END WHILE; END");
+        assert_eq!(left_of(&[one, COUNT, COUNT, COUNT], &looping), 1);
+        for unknown in ["update t set v=v+1", "replace into t(v) values(1)", "insert into t(v) select v from s"] {
+            assert_eq!(left_of(&[unknown, COUNT, COUNT, "select 1", COUNT], COUNT), 3, "{unknown}");
+        }
     }
 
     #[test]
