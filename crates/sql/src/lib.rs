@@ -4,7 +4,8 @@
 //! [`fingerprint`] without values, the [`Judgement`] of what it does, the text [`with_values`] in place of its parameters, or with an id
 //! that an INSERT made ([`with_inserted`]), how many rows it inserts ([`insert_into`]), which counters it moves otherwise ([`counter_moves`]), the rows
 //! that it names ([`named_rows`]), which of its literals are values of given columns ([`said_values`]), where a session looks for tables without a
-//! schema ([`SearchPath`]), whether plimsoll itself has asked it ([`has_own_mark`]), and bytes of it that are no UTF-8 ([`with_bytes_in_literals`]).
+//! schema ([`SearchPath`]), whether plimsoll itself has asked it ([`has_own_mark`]), and bytes of it that are no UTF-8 ([`with_bytes_in_literals`])
+//! in the character set of its session ([`Letters`]).
 //! Limits: a statement is split into tokens and not parsed, so what its tokens do not show is judged as the worse. It knows no server:
 //! whoever asks it gives it what a server has of its own (functions, views) as [`ServerNames`].
 
@@ -13,6 +14,7 @@ mod effect;
 mod functions;
 mod inserted;
 mod inserting;
+mod letters;
 mod lexer;
 mod names;
 mod own;
@@ -30,6 +32,7 @@ pub use counting::{CounterMove, CountsFrom, NamedCounter, counter_moves};
 pub use effect::{Effect, Judge, Judgement};
 pub use inserted::{inserted_table, with_inserted};
 pub use inserting::{InsertInto, insert_into, loads_rows, verb_at};
+pub use letters::Letters;
 pub use lexer::{Lexed, Token, TokenKind, Unclosed, lex, lex_to_end, tokens};
 pub use names::ServerNames;
 pub use own::{has_own_mark, with_own_mark, without_own_mark};

@@ -1,10 +1,11 @@
 //! Bytes of a log that are no UTF-8: as signs within its text, and as literals that a server of MySQL takes for the same bytes.
 //!
 //! In: lines of a log, then statements. Out: text in which each such byte is a sign of its own, and statements whose literals are in hexadecimal where
-//! they have such signs. Limits: such a literal is said to be of `latin1`. That is right for a session in latin1, whose letters the server converts, and
-//! for bytes in a column of bytes, which it keeps; letters of a session in another character set become others. What is written elsewhere
-//! than in a literal, and literals that stand side by side, are not known.
+//! they have such signs. Limits: such a literal is said to be of the session's character set, and of `latin1` if that is not known. Then letters of a
+//! session in another set become others; bytes in a column of bytes stay the same. What is written elsewhere than in a literal, and literals that stand
+//! side by side, are not known.
 
+use crate::letters::Letters;
 use crate::lexer::{Token, TokenKind, tokens};
 use crate::reading::Dialect;
 use std::borrow::Cow;
@@ -49,8 +50,13 @@ pub fn has_raw_bytes(text: &str) -> bool {
     text.as_bytes().contains(&0xf4) && text.chars().any(|sign| byte_of(sign).is_some())
 }
 
-/// The statement `text` of MySQL with each literal in hexadecimal that has signs of bytes; `None` if there are some elsewhere.
-pub fn with_bytes_in_literals(text: &str) -> Option<String> {
+/// The statement `text` of MySQL with each literal in hexadecimal that has signs of bytes, which are of `letters`; `None` if there are some elsewhere.
+pub fn with_bytes_in_literals(text: &str, letters: Letters) -> Option<String> {
+    let set = match letters {
+        Letters::Unknown => "latin1",
+        Letters::Of(set) => set,
+        Letters::Other => return None,
+    };
     let tokens = tokens(text, Dialect::Mysql).ok()?;
     let (mut made, mut done) = (String::with_capacity(2 * text.len()), 0);
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| has_raw_bytes(token.text(text))) {
@@ -63,7 +69,10 @@ pub fn with_bytes_in_literals(text: &str) -> Option<String> {
         let quote = written.chars().next().filter(|quote| matches!(quote, '\'' | '"'))?;
         let has_set = before.is_some_and(|word| word.kind == TokenKind::Word && word.text(text).starts_with('_'));
         made.push_str(&text[done..token.start]);
-        made.push_str(if has_set { " x'" } else { " _latin1 x'" });
+        if !has_set {
+            let _ = write!(made, " _{set}");
+        }
+        made.push_str(" x'");
         for byte in bytes_inside(&written[1..written.len() - 1], quote) {
             let _ = write!(made, "{byte:02x}");
         }
@@ -109,7 +118,7 @@ mod tests {
     use super::*;
 
     fn written(statement: &[u8]) -> Option<String> {
-        with_bytes_in_literals(&text_of_bytes(statement))
+        with_bytes_in_literals(&text_of_bytes(statement), Letters::Unknown)
     }
 
     #[test]
@@ -132,6 +141,13 @@ mod tests {
             Some("INSERT INTO i_t(h) VALUES(_binary x'000a1a5c27275c25ff')")
         );
         assert_eq!(written(b"SELECT \"a\"\"\xff\"").as_deref(), Some("SELECT  _latin1 x'6122ff'"));
+    }
+
+    #[test]
+    fn a_literal_is_of_the_character_set_of_its_session() {
+        let of = |letters| with_bytes_in_literals(&text_of_bytes(b"SELECT '\xcf'"), letters);
+        assert_eq!(of(Letters::Of("cp1251")).as_deref(), Some("SELECT  _cp1251 x'cf'"));
+        assert_eq!(of(Letters::Other), None);
     }
 
     #[test]

@@ -8,12 +8,14 @@ use super::trust::percent_of_ops;
 use model::{ComparedBy, KindDivergence, Nanos, ReplayDivergence};
 use std::collections::BTreeSet;
 use words::list::join_and;
-use words::quantity::{time, whole};
+use words::quantity::{plural, time, whole};
 
 /// The share of statements on rows of other sessions that may be sent out of order before it is said.
 const AHEAD_MAX: f64 = 0.01;
 /// The share of the time of all clients in which plimsoll may hold statements back before it is said.
 const HELD_BACK_MAX: f64 = 0.05;
+/// How statements are counted whose character set is not known.
+const TAKEN_FOR_LATIN1: &str = "statements_taken_for_latin1";
 /// Waits in vain that are longer than this in all are said whatever their share: the server did nothing for these clients.
 const IN_VAIN_MAX: Nanos = Nanos::from_secs(1);
 
@@ -55,7 +57,7 @@ pub(super) fn sentence(run: &AskedRun) -> Option<String> {
     let told = told + &untold(sum(|one| one.untold)) + &triggered(all.iter().map(|one| one.triggered).max());
     let told = told + &left_out(run);
     let order = out_of_order(sum(|one| one.ordered), sum(|one| one.ahead));
-    Some(told + &order + &held_back(run) + &still_keys(&all) + &not_restored(&all))
+    Some(told + &taken_for_latin1(run) + &order + &held_back(run) + &still_keys(&all) + &not_restored(&all))
 }
 
 /// ` 1,069 had no rows then and failed now: the log does not say which statements failed, so they count as done.`; empty if there are none.
@@ -114,6 +116,18 @@ fn loads(statements: u64) -> String {
                 " {many} COPY and LOAD DATA statements were left out, since no log has their data: their rows are missing in the copy."
             )
         }
+    }
+}
+
+/// ` The bytes of 12 statements were taken for latin1: ...`; empty if the sets of all are known.
+fn taken_for_latin1(run: &AskedRun) -> String {
+    let recorded = run.analysis.points.iter().filter_map(|point| point.traits.outcome.recorded.as_ref());
+    match recorded.filter_map(|recorded| recorded.skipped.get(TAKEN_FOR_LATIN1)).max() {
+        None | Some(0) => String::new(),
+        Some(count) => format!(
+            " The bytes of {} were taken for latin1, since nothing says the character set of their sessions: letters of another set became others.",
+            plural(*count, "statement")
+        ),
     }
 }
 
@@ -256,6 +270,9 @@ mod tests {
             fired.contains(" recorded. 1,041 statements were taken for those of triggers and left out: "),
             "{fired}"
         );
+        let latin1 = ("recorded.skipped.statements_taken_for_latin1", "12, first in line 3");
+        let latin1 = told(&[rows, ("replay_divergence.1", "12000 0 0 0 0 0 select ?"), latin1]);
+        assert!(latin1.contains(" recorded. The bytes of 12 statements were taken for latin1, since "), "{latin1}");
         let order = |ahead: u64| {
             let text = format!(
                 "1204 statements name a row that another session wrote before; 37 waited for it, 12.0 ms in all, the longest 3.00 ms; \

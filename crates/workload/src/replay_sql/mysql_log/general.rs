@@ -9,6 +9,7 @@ use super::super::log_taker::FoundStatement;
 use super::times::{Moment, is_like_time, parse_time};
 use super::{CUT_OFF, NO_TIME, Reader, TOO_LONG, add_line, is_server_head, is_too_long, sendable};
 use crate::recording_error::RecordingError;
+use sql::Letters;
 use std::collections::HashMap;
 use std::io::BufRead;
 
@@ -61,6 +62,7 @@ pub(super) struct GeneralSessions {
 struct Session {
     name: String,
     schema: String,
+    letters: Letters,
 }
 
 impl GeneralSessions {
@@ -75,7 +77,7 @@ impl GeneralSessions {
     fn begin(&mut self, id: &str, schema: String) {
         self.begun += 1;
         let name = format!("{id}/{}", self.begun);
-        self.open.insert(id.to_owned(), Session { name, schema });
+        self.open.insert(id.to_owned(), Session { name, schema, letters: Letters::Unknown });
     }
 }
 
@@ -153,8 +155,9 @@ impl Reader<'_> {
             self.taker.count_repeated(1);
             return Ok(());
         }
+        session.letters = Letters::set_by(text).unwrap_or(session.letters);
+        let sendable = sendable(text, session.letters, line, self.taker);
         let (session, schema) = (&session.name, &session.schema);
-        let sendable = sendable(text);
         let text = &*sendable;
         // What came back is not in this log.
         let answer = RecordedAnswer::default();

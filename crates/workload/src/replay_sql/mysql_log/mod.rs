@@ -15,6 +15,7 @@ use super::log_taker::{LogTaker, RecordedServer};
 use crate::recording_error::RecordingError;
 use general::{GeneralLine, GeneralSessions};
 use slow::SlowState;
+use sql::Letters;
 use std::borrow::Cow;
 use std::io::BufRead;
 
@@ -22,6 +23,7 @@ use std::io::BufRead;
 const STATEMENT_BYTES_MAX: usize = 16 << 20;
 const CUT_OFF: &str = "entry that is cut off";
 const TOO_LONG: &str = "statement of more than 16 MiB";
+const TAKEN_FOR_LATIN1: &str = "statements taken for latin1";
 const NO_TIME: &str = "entry whose time cannot be read";
 
 /// Whether `line` is one that begins a part of a log of either kind: what a server writes when it opens the file, or an entry.
@@ -102,10 +104,16 @@ fn add_line(statement: &mut String, line: &str) {
     }
 }
 
-/// `statement` as it can be sent, if it has bytes that are no UTF-8.
-fn sendable(statement: &str) -> Cow<'_, str> {
-    let written = if sql::has_raw_bytes(statement) { sql::with_bytes_in_literals(statement) } else { None };
-    written.map_or(Cow::Borrowed(statement), Cow::Owned)
+/// `statement` of `line`, which is in `letters`, as it can be sent, if it has bytes that are no UTF-8. That these are taken for latin1 is counted.
+fn sendable<'t>(statement: &'t str, letters: Letters, line: u64, taker: &mut dyn LogTaker) -> Cow<'t, str> {
+    if !sql::has_raw_bytes(statement) {
+        return Cow::Borrowed(statement);
+    }
+    let Some(written) = sql::with_bytes_in_literals(statement, letters) else { return Cow::Borrowed(statement) };
+    if letters == Letters::Unknown && written.contains(" _latin1 x'") {
+        taker.skip(TAKEN_FOR_LATIN1, line);
+    }
+    Cow::Owned(written)
 }
 
 fn is_too_long(statement: &str) -> bool {

@@ -12,6 +12,7 @@ use super::general::schema_of_use;
 use super::times::{Moment, parse_seconds, parse_time};
 use super::{CUT_OFF, NO_TIME, Reader, TOO_LONG, add_line, is_server_head, is_too_long, sendable};
 use crate::recording_error::RecordingError;
+use sql::Letters;
 use std::collections::HashMap;
 use std::io::BufRead;
 
@@ -50,12 +51,22 @@ pub(super) struct SlowState {
     schema: String,
     /// When the last statement of each session of an account ended, if the log does not number them.
     ends: HashMap<String, Vec<i64>>,
+    /// The character sets that sessions have set.
+    letters: HashMap<String, Letters>,
 }
 
 impl SlowState {
     /// The file was opened again: the server writes `use` again.
     pub(super) fn forget_schema(&mut self) {
         self.schema.clear();
+    }
+
+    /// The character set of `session` behind its `statement`.
+    fn letters_of(&mut self, session: &str, statement: &str) -> Letters {
+        if let Some(letters) = Letters::set_by(statement) {
+            self.letters.insert(session.to_owned(), letters);
+        }
+        self.letters.get(session).copied().unwrap_or_default()
     }
 
     /// When a statement began; `None` if neither its own time nor that of the entries before can be read.
@@ -208,7 +219,10 @@ impl Reader<'_> {
             (Some(kind), _) => {
                 self.taker.skip(&kind, entry.line);
                 match entry.session.filter(|_| kind == "command Quit") {
-                    Some(session) => self.taker.end_session(&session),
+                    Some(session) => {
+                        self.slow.letters.remove(&session);
+                        self.taker.end_session(&session)
+                    }
                     None => Ok(()),
                 }
             }
@@ -242,8 +256,9 @@ impl Reader<'_> {
                 &guessed
             }
         };
+        let letters = self.slow.letters_of(session, &entry.statement);
+        let sendable = sendable(&entry.statement, letters, entry.line, self.taker);
         let schema = entry.schema.as_ref().unwrap_or(&self.slow.schema);
-        let sendable = sendable(&entry.statement);
         let (line, began_us, text, answer) = (entry.line, began.us, &*sendable, entry.answer);
         self.taker.add(&FoundStatement {
             line,

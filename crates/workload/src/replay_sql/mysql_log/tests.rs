@@ -109,6 +109,25 @@ fn bytes_of_a_session_in_latin1_are_sent_as_such_and_what_nobody_knows_is_left_o
 }
 
 #[test]
+fn letters_are_of_the_set_that_their_session_has_set_and_are_counted_where_none_is_known() {
+    let of = |log: &[u8]| {
+        let mut builder = RecordingBuilder::new(LogDialect::Mysql, &LogWanted { writes: true, ..LogWanted::default() });
+        read(&mut Lines::new(log), &mut builder).unwrap();
+        let made = builder.finish(false).unwrap();
+        let texts: Vec<String> = made.statements().map(|one| made.text(&one.unwrap()).unwrap()).collect();
+        (texts.into_iter().filter(|text| text.starts_with("select")).collect::<Vec<_>>(), skipped(&made.skipped))
+    };
+    let general = b"261201 14:33:26\t     3 Query\tSET NAMES cp1251\n\t\t     3 Query\tselect '\xcf'\n\
+        \t\t     4 Query\tselect '\xcf'\n\t\t     3 Connect\ta@h on shop\n\t\t     3 Query\tselect '\xcf'\n";
+    let (texts, counted) = of(general);
+    assert_eq!(texts, ["select  _cp1251 x'cf'", "select  _latin1 x'cf'", "select  _latin1 x'cf'"]);
+    assert_eq!(counted, ["statements_taken_for_latin1: 2, first in line 3"]);
+    let slow = ["# Time: 261201 14:33:26\n", &entry(3, "", "SET NAMES cp1251"), &entry(3, "", "select '?'")].concat();
+    let slow = slow.into_bytes().into_iter().map(|byte| if byte == b'?' { 0xcf } else { byte }).collect::<Vec<u8>>();
+    assert_eq!(of(&slow), (vec!["select  _cp1251 x'cf'".to_owned()], Vec::new()));
+}
+
+#[test]
 fn a_cr_before_the_end_of_a_line_is_of_the_statement() {
     let sent = "select 'a\r\nb\r\n'";
     let general = format!("261201 14:33:26\t     3 Query\t{sent}\n\t\t     3 Quit\t\n");
