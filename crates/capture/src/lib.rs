@@ -11,7 +11,7 @@
 //!
 //! Limits: connections must be neither encrypted nor compressed. Memory is bounded, whatever the file holds: [`STATEMENT_BYTES_MAX`] for a
 //! statement, [`HELD_BYTES_MAX`] for all connections, and as much as [`WAITING_BYTES_MAX`] for statements whose answers have not ended.
-//! Texts are taken to be UTF-8; those that are not are counted and left out. The parts of a fragmented IP packet are not put together.
+//! Texts that are not UTF-8 are counted and left out; of MySQL and MariaDB only if they are so elsewhere than in a literal. The parts of a fragmented IP packet are not put together.
 
 mod connection;
 mod connections;

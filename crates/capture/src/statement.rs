@@ -122,6 +122,8 @@ pub struct Skipped {
     pub cut_statements: u64,
     pub too_long_statements: u64,
     pub not_utf8_statements: u64,
+    /// Those that were given out with bytes of which nobody knows the character set.
+    pub taken_for_latin1: u64,
     pub unprepared_executions: u64,
     pub unknown_values: u64,
     pub not_run_statements: u64,
@@ -137,7 +139,7 @@ pub struct Skipped {
 /// A count of [`Skipped`], what it counts, and what helps.
 type SkippedCount = (fn(&Skipped) -> u64, &'static str, &'static str);
 
-const SKIPPED: [SkippedCount; 17] = [
+const SKIPPED: [SkippedCount; 18] = [
     (
         |s| s.encrypted_connections,
         "connections that are encrypted",
@@ -153,6 +155,7 @@ const SKIPPED: [SkippedCount; 17] = [
     (|s| s.cut_statements, "statements that are cut", "capture with `-s0`, and with a larger buffer (`-B 65536`)"),
     (|s| s.too_long_statements, "statements of more than 64 MiB", ""),
     (|s| s.not_utf8_statements, "statements that are not UTF-8", ""),
+    (|s| s.taken_for_latin1, "statements taken for latin1", ""),
     (|s| s.unprepared_executions, "executions of statements that were prepared before the capture began", ""),
     (|s| s.unknown_values, "statements with values that are not known", ""),
     (|s| s.not_run_statements, "statements after an error in their pipeline, which the server did not run", ""),

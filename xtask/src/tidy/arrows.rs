@@ -21,7 +21,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("observe", &["model", "host"]),
     ("store", &["model"]),
     ("import", &["model", "store"]),
-    ("capture", &[]),
+    ("capture", &["sql"]),
     ("words", &["model"]),
     ("analysis", &["model", "words"]),
     ("plot", &[]),

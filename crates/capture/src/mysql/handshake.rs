@@ -3,6 +3,7 @@
 //! Source: "Protocol::Handshake", "Protocol::HandshakeResponse41" and `COM_CHANGE_USER` of MySQL's source documentation.
 
 use crate::literal::Cursor;
+use sql::Letters;
 
 pub const COMPRESS: u32 = 1 << 5;
 const CONNECT_WITH_DB: u32 = 1 << 3;
@@ -44,6 +45,7 @@ pub fn read_greeting(body: &[u8]) -> Option<Greeting> {
 pub struct Response {
     pub capabilities: u32,
     pub schema: String,
+    pub letters: Letters,
 }
 
 /// `None` if it is cut, or of a client from before 4.1.
@@ -51,17 +53,20 @@ pub fn read_response(body: &[u8]) -> Option<Response> {
     let mut cursor = Cursor(body);
     let capabilities = u32::from_le_bytes(cursor.array()?);
     (capabilities & PROTOCOL_41 != 0).then_some(())?;
-    // The largest packet, the character set, 23 bytes that are not used.
-    cursor.bytes(4 + 1 + 23)?;
+    // The largest packet before the character set, and behind it 23 bytes that are not used.
+    cursor.bytes(4)?;
+    let letters = Letters::of_collation(cursor.byte()?);
+    cursor.bytes(23)?;
     if cursor.0.is_empty() {
         // The request for TLS is the beginning of the response.
-        return Some(Response { capabilities, schema: String::new() });
+        return Some(Response { capabilities, schema: String::new(), letters });
     }
     let capabilities = capabilities & !SSL;
     cursor.until_nul()?;
     skip_authentication(&mut cursor, capabilities)?;
     let schema = if capabilities & CONNECT_WITH_DB == 0 { None } else { cursor.until_nul() };
-    Some(Response { capabilities, schema: String::from_utf8_lossy(schema.unwrap_or_default()).into_owned() })
+    let schema = String::from_utf8_lossy(schema.unwrap_or_default()).into_owned();
+    Some(Response { capabilities, schema, letters })
 }
 
 fn skip_authentication(cursor: &mut Cursor<'_>, capabilities: u32) -> Option<()> {
@@ -76,10 +81,12 @@ fn skip_authentication(cursor: &mut Cursor<'_>, capabilities: u32) -> Option<()>
     Some(())
 }
 
-/// The schema that `COM_CHANGE_USER` names, from the bytes after the command.
-pub fn schema_of_change(body: &[u8]) -> Option<String> {
+/// The schema and the character set that `COM_CHANGE_USER` names, from the bytes after the command.
+pub fn read_change(body: &[u8]) -> Option<(String, Letters)> {
     let mut cursor = Cursor(body);
     cursor.until_nul()?;
     skip_authentication(&mut cursor, SECURE_CONNECTION)?;
-    Some(String::from_utf8_lossy(cursor.until_nul()?).into_owned())
+    let schema = String::from_utf8_lossy(cursor.until_nul()?).into_owned();
+    let collation = cursor.array().map(u16::from_le_bytes).and_then(|number| u8::try_from(number).ok());
+    Some((schema, collation.map_or(Letters::Unknown, Letters::of_collation)))
 }

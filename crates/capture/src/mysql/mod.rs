@@ -14,11 +14,13 @@ pub use framing::are_commands;
 use crate::connection::{Found, Going};
 use crate::literal::Cursor;
 use crate::order::Ticket;
-use crate::statement::{STATEMENT_BYTES_MAX, UnknownValues, Values};
+use crate::statement::{STATEMENT_BYTES_MAX, Skipped, UnknownValues, Values};
 use crate::stream::Arrived;
 use answer::{AnswerRows, is_error};
 use framing::{Message, Packets};
 use handshake::{COMPRESS, QUERY_ATTRIBUTES, SSL, ZSTD};
+use sql::Letters;
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use values::{Layout, ParamType, read_values};
@@ -78,6 +80,9 @@ pub struct MysqlSession {
     /// What both agreed on.
     capabilities: Option<u32>,
     schema: String,
+    /// The character set of its texts, and that of its login, to which a reset goes back.
+    letters: Letters,
+    letters_of_login: Letters,
     prepared: HashMap<u32, Prepared>,
     last_prepared: u32,
     awaited: VecDeque<Awaited>,
@@ -99,6 +104,8 @@ impl MysqlSession {
             offered: None,
             capabilities: None,
             schema: String::new(),
+            letters: Letters::Unknown,
+            letters_of_login: Letters::Unknown,
             prepared: HashMap::new(),
             last_prepared: 0,
             awaited: VecDeque::new(),
@@ -169,6 +176,11 @@ impl MysqlSession {
         }
         self.capabilities = Some(response.capabilities & self.offered.unwrap_or(0));
         self.schema = response.schema;
+        self.log_in(response.letters);
+    }
+
+    fn log_in(&mut self, letters: Letters) {
+        (self.letters, self.letters_of_login) = (letters, letters);
     }
 
     /// Takes up a command. Quit, close and long data have no answer.
@@ -184,12 +196,15 @@ impl MysqlSession {
             0x03 => {
                 let text = self.without_attributes(body);
                 let asked = schema_of_use(text).map_or(Asked::Statement, Asked::Schema);
-                let ticket = found.begin(at_us, &self.schema, text, Values::Known(Vec::new()));
+                let ticket = self.begin(at_us, text, Values::Known(Vec::new()), found);
+                let set = std::str::from_utf8(text).ok().and_then(Letters::set_by);
+                self.letters = set.unwrap_or(self.letters);
                 self.await_answer(message, asked, ticket, found);
             }
             0x11 => {
                 self.forget_prepared();
-                let schema = handshake::schema_of_change(body).unwrap_or_default();
+                let (schema, letters) = handshake::read_change(body).unwrap_or_default();
+                self.log_in(letters);
                 self.await_answer(message, Asked::Schema(schema), None, found);
             }
             0x16 => {
@@ -208,6 +223,7 @@ impl MysqlSession {
             }
             0x1f => {
                 self.forget_prepared();
+                self.letters = self.letters_of_login;
                 self.await_answer(message, Asked::Statement, None, found);
             }
             0xfa => {
@@ -250,7 +266,7 @@ impl MysqlSession {
             _ => None,
         });
         if let Some(text) = not_yet.filter(|_| number == LAST_PREPARED) {
-            let ticket = found.begin(at_us, &self.schema, &text, Values::Unknown(UnknownValues::TypesNotSeen));
+            let ticket = self.begin(at_us, &text, Values::Unknown(UnknownValues::TypesNotSeen), found);
             self.kept_bytes += body.len();
             self.await_answer(message, Asked::Execute(body.to_vec()), ticket, found);
             return;
@@ -277,6 +293,11 @@ impl MysqlSession {
             return None;
         };
         let values = found.counted(values);
+        self.begin(at_us, &text, values, found)
+    }
+
+    fn begin(&self, at_us: i64, text: &[u8], values: Values, found: &mut Found<'_>) -> Option<Ticket> {
+        let text = sendable(text, self.letters, found.skipped);
         found.begin(at_us, &self.schema, &text, values)
     }
 
@@ -447,6 +468,14 @@ impl MysqlSession {
     }
 }
 
+/// `text`, which is in `letters`, with its bytes that are no UTF-8 in literals that have them in hexadecimal, if they are in literals.
+fn sendable<'t>(text: &'t [u8], letters: Letters, skipped: &mut Skipped) -> Cow<'t, [u8]> {
+    let Cow::Owned(signs) = sql::text_of_bytes(text) else { return Cow::Borrowed(text) };
+    let Some(written) = sql::with_bytes_in_literals(&signs, letters) else { return Cow::Borrowed(text) };
+    skipped.taken_for_latin1 += u64::from(letters == Letters::Unknown && written.contains(" _latin1 x'"));
+    Cow::Owned(written.into_bytes())
+}
+
 fn number_of(body: &[u8]) -> Option<u32> {
     body.first_chunk().copied().map(u32::from_le_bytes)
 }
@@ -466,6 +495,54 @@ fn schema_of_use(text: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::order::Order;
+    use crate::statement::{CaptureEvent, Dialect, Session};
+    use std::net::SocketAddr;
+    use std::ops::ControlFlow;
+
+    /// The texts of the queries that a session gives out, and what it counts.
+    fn given(mut session: MysqlSession, queries: &[&[u8]]) -> (Vec<String>, Skipped) {
+        let (mut order, mut skipped, mut server_version) = (Order::default(), Skipped::default(), None);
+        let end = SocketAddr::from(([127, 0, 0, 1], 1));
+        let mut found = Found {
+            order: &mut order,
+            skipped: &mut skipped,
+            session: Session { number: 1, client: end, server: end, began_us: 0 },
+            dialect: Dialect::Mysql,
+            server_version: &mut server_version,
+        };
+        for query in queries {
+            let length = u8::try_from(query.len() + 1).unwrap();
+            let bytes = [&[length, 0, 0, 0, 3][..], *query].concat();
+            session.take_client(&Arrived::Bytes { at_us: 1, bytes: &bytes, is_segment_start: true }, &mut found);
+        }
+        session.end(&mut found);
+        let mut texts = Vec::new();
+        let flow = order.flush(&mut |event| {
+            if let CaptureEvent::Statement(one) = event {
+                texts.push(one.text);
+            }
+            ControlFlow::Continue(())
+        });
+        assert!(flow.is_continue());
+        (texts, skipped)
+    }
+
+    #[test]
+    fn bytes_of_other_character_sets_are_sent_in_that_of_the_login_or_the_last_that_was_set() {
+        let mut session = MysqlSession::new(false);
+        let (capabilities, rest) = ((1_u32 << 15) | (1 << 9), [0_u8; 23]);
+        let response = [&capabilities.to_le_bytes()[..], &[0, 0, 0, 1, 51], &rest, b"u\0\0"].concat();
+        session.take_response(&response);
+        let (texts, skipped) =
+            given(session, &[b"select '\xcf'", b"set names koi8r", b"select '\xf0'", b"select \xf0", b"select 'a'"]);
+        let expected =
+            ["select  _cp1251 x'cf'", "set names koi8r", "select  _koi8r x'f0'", "select 'a'"].map(str::to_owned);
+        assert_eq!(texts, expected);
+        assert_eq!((skipped.not_utf8_statements, skipped.taken_for_latin1), (1, 0));
+        let (texts, skipped) = given(MysqlSession::new(false), &[b"select '\xcf'"]);
+        assert_eq!((texts, skipped.taken_for_latin1), (vec!["select  _latin1 x'cf'".to_owned()], 1));
+    }
 
     #[test]
     fn use_is_known_in_the_forms_that_clients_send() {
