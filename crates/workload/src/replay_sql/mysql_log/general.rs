@@ -1,10 +1,10 @@
 //! The general log: each command when it arrives.
 //!
 //! In: lines. Out: the statements of Query and Execute. Limits: Prepare has no values, and Execute repeats it with them; what the server
-//! answered is not in this log.
+//! answered is not in this log. Of a file that was begun within a second the first lines have no time: theirs is the first that follows.
 
 use super::super::answer::RecordedAnswer;
-use super::super::lines::Lines;
+use super::super::lines::{LINE_BYTES_MAX, Lines};
 use super::super::log_taker::FoundStatement;
 use super::times::{Moment, is_like_time, parse_time};
 use super::{CUT_OFF, NO_TIME, Reader, TOO_LONG, add_line, is_server_head, is_too_long, sendable};
@@ -57,6 +57,8 @@ pub(super) struct GeneralSessions {
     begun: u64,
     /// The last time that the log named.
     clock: Option<Moment>,
+    /// Whether a first time was looked for, because lines without one come before it.
+    has_looked: bool,
 }
 
 struct Session {
@@ -103,7 +105,7 @@ impl Reader<'_> {
             is_whole = lines.is_whole();
             add_line(&mut argument, &next);
         }
-        let time = if entry.time.is_empty() { self.general.clock } else { parse_time(entry.time) };
+        let time = if entry.time.is_empty() { self.last_time(lines)? } else { parse_time(entry.time) };
         match time {
             Some(time) if is_whole => {
                 self.has_fractions |= time.has_fraction;
@@ -115,6 +117,14 @@ impl Reader<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// The time of the entries before, or of the first that has one.
+    fn last_time<R: BufRead>(&mut self, lines: &mut Lines<R>) -> Result<Option<Moment>, RecordingError> {
+        if self.general.clock.is_none() && !std::mem::replace(&mut self.general.has_looked, true) {
+            self.general.clock = first_time(lines)?;
+        }
+        Ok(self.general.clock)
     }
 
     fn take_command(
@@ -172,6 +182,23 @@ impl Reader<'_> {
             ..FoundStatement::default()
         })
     }
+}
+
+/// The first time in the lines that follow, or 1970 if they have none; nothing if it is too far.
+fn first_time<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<Moment>, RecordingError> {
+    let mut bytes = 0;
+    for behind in 1.. {
+        let Some(line) = lines.peek(behind)? else { break };
+        let line = String::from_utf8_lossy(line);
+        if let Some(time) = GeneralLine::parse(&line).and_then(|entry| parse_time(entry.time)) {
+            return Ok(Some(time));
+        }
+        bytes += line.len();
+        if bytes > LINE_BYTES_MAX {
+            return Ok(None);
+        }
+    }
+    Ok(Some(Moment { us: 0, has_fraction: false, has_zone: false }))
 }
 
 /// `shop` of `root@localhost on shop using Socket`.

@@ -128,6 +128,19 @@ fn letters_are_of_the_set_that_their_session_has_set_and_are_counted_where_none_
 }
 
 #[test]
+fn the_first_lines_of_a_general_log_that_was_begun_within_a_second_have_the_first_time_that_follows() {
+    let first = "\t\t     3 Query\tselect 1\n\t\t     3 Query\tselect 2\n from t\n";
+    let with_time =
+        format!("{first}261128  3:16:29\t     3 Query\tselect 3\n261128  3:16:31\t     3 Query\tselect 4\n");
+    let expected = ["0 0 : select 1", "333 0 : select 2\n from t", "666 0 : select 3", "2000 0 : select 4"];
+    let log = recording(&with_time).unwrap();
+    assert_eq!((told(&log), skipped(&log.skipped).len()), (expected.map(str::to_owned).to_vec(), 0));
+    let log = recording(first).unwrap();
+    let expected = ["0 0 : select 1", "500 0 : select 2\n from t"];
+    assert_eq!((told(&log), skipped(&log.skipped).len()), (expected.map(str::to_owned).to_vec(), 0));
+}
+
+#[test]
 fn a_cr_before_the_end_of_a_line_is_of_the_statement() {
     let sent = "select 'a\r\nb\r\n'";
     let general = format!("261201 14:33:26\t     3 Query\t{sent}\n\t\t     3 Quit\t\n");
