@@ -10,7 +10,7 @@ use super::speech::unquoted;
 use crate::findings::outage::Outages;
 use crate::points::failed_replay::{FAILED_MAX, FailedReplay, failed_share};
 use crate::{Code, DetailKind};
-use model::Nanos;
+use model::{ComparedBy, Nanos};
 use words::quantity::{percent, time, whole};
 
 use Remedy::{Says, WentAway};
@@ -46,6 +46,7 @@ pub fn remedy(failed: &FailedReplay, gone_at: Option<Nanos>) -> String {
     match known.map_or(Says(LOOK), |(_, remedy)| *remedy) {
         Says(ROWS_THERE) if failed.has_keys => ROWS_OF_KEYS.to_owned(),
         Says(ROWS_THERE) if failed.told_ids > 0 => ROWS_OF_IDS.to_owned(),
+        Says(OTHER_SYNTAX) if failed.compared_by == ComparedBy::Nothing => OTHER_SYNTAX_OR_FAILED.to_owned(),
         Says(remedy) => remedy.replace("{}", quoted_in(message).unwrap_or("that they name")),
         WentAway => went_away(gone_at),
     }
@@ -95,6 +96,8 @@ const LOCKED: &str = "Statements waited for locks of each other: that is what th
 const TIME_LIMIT: &str = "A time limit of the server ended them: set it as on the recorded server, and replay again.";
 const OTHER_SYNTAX: &str =
     "The copy does not know these statements: compare its version and sql_mode with the recorded server's.";
+const OTHER_SYNTAX_OR_FAILED: &str = "The copy does not know these statements, or they failed then, too, which the log does not say: compare \
+    its version and sql_mode with the recorded server's.";
 const NO_ANSWER: &str = "The server ended connections or did not answer: look at its error log.";
 const LOOK: &str = "Mend what the message says, and replay again; --details has the kinds of statement that failed.";
 
@@ -205,7 +208,8 @@ mod tests {
     fn a_remedy_is_for_the_message_in_the_words_of_each_server() {
         let remedy_of = |message: &str, has_keys, told_ids| {
             let message = (message.to_owned(), 1);
-            remedy(&FailedReplay { failed: 1, sent: 1, message, has_keys, told_ids }, None)
+            let compared_by = ComparedBy::Nothing;
+            remedy(&FailedReplay { failed: 1, sent: 1, message, has_keys, told_ids, compared_by }, None)
         };
         let remedy = |message: &str| remedy_of(message, false, 0);
         assert!(remedy("relation \"orders\" does not exist").starts_with("The copy lacks table orders:"));
@@ -228,5 +232,11 @@ mod tests {
             assert_eq!(remedy(server), NO_PARENT);
         }
         assert_eq!(remedy("it is broken"), LOOK);
+        let syntax = "ERROR 1064 (42000): You have an error in your SQL syntax";
+        assert_eq!(remedy(syntax), OTHER_SYNTAX_OR_FAILED);
+        let message = (syntax.to_owned(), 1);
+        let compared_by = ComparedBy::Errors;
+        let failed = FailedReplay { failed: 1, sent: 1, message, has_keys: false, told_ids: 0, compared_by };
+        assert_eq!(super::remedy(&failed, None), OTHER_SYNTAX);
     }
 }

@@ -4,6 +4,7 @@
 //! finding `errors` has those. Messages are known in English.
 
 use crate::{PointAnalysis, Summary};
+use model::ComparedBy;
 use std::collections::BTreeMap;
 
 /// If a larger share failed, the answer begins with that.
@@ -21,6 +22,8 @@ pub struct FailedReplay {
     pub has_keys: bool,
     /// How often the server was told an id.
     pub told_ids: u64,
+    /// What the log has of answers.
+    pub compared_by: ComparedBy,
 }
 
 /// What PostgreSQL says of each statement behind one that has failed.
@@ -30,6 +33,7 @@ impl FailedReplay {
     /// Those of the replays among `points` in which more than one in a hundred failed; `None` if there are none.
     pub fn of<'a>(points: impl Iterator<Item = &'a PointAnalysis>) -> Option<FailedReplay> {
         let (mut failed, mut sent, mut has_keys, mut told_ids) = (0, 0, false, 0_u64);
+        let mut compared_by = ComparedBy::Nothing;
         let mut messages: BTreeMap<&str, u64> = BTreeMap::new();
         for point in points.filter(|point| failed_share(point).is_some_and(|share| share > FAILED_MAX)) {
             let summary = point.summary.as_ref()?;
@@ -39,6 +43,7 @@ impl FailedReplay {
             if let Some(found) = &point.traits.outcome.replay_divergence {
                 has_keys |= found.keys > 0;
                 told_ids = told_ids.saturating_add(found.told_ids);
+                compared_by = compared_by.max(found.compared_by);
             }
             for one in &point.traits.outcome.replay_failures {
                 let times = messages.entry(&one.message).or_default();
@@ -47,7 +52,8 @@ impl FailedReplay {
         }
         let is_cause = |message: &str| !message.contains(CONSEQUENCE);
         let (message, times) = messages.into_iter().max_by_key(|(message, times)| (is_cause(message), *times))?;
-        Some(FailedReplay { failed, sent, message: (message.to_owned(), times), has_keys, told_ids })
+        let message = (message.to_owned(), times);
+        Some(FailedReplay { failed, sent, message, has_keys, told_ids, compared_by })
     }
 }
 

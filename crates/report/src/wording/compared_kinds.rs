@@ -193,7 +193,7 @@ mod tests {
     use super::*;
     use crate::testing::{compared, estimate_of};
     use analysis::compare::PlanComparison;
-    use model::KindResults;
+    use model::{ComparedBy, KindResults};
 
     /// Number 0 has another plan, and so has number 19.
     fn plans_of(nth: usize) -> PlanComparison {
@@ -255,8 +255,9 @@ mod tests {
     fn statements_that_failed_are_told_before_all_ratios() {
         let mut one = kinds(1, &[]);
         let message = ("Table 'shop.orders' doesn't exist".to_owned(), 1_000);
+        let compared_by = ComparedBy::Rows;
         one.failed_replays[1] =
-            Some(FailedReplay { failed: 1_000, sent: 20_000, message, has_keys: false, told_ids: 0 });
+            Some(FailedReplay { failed: 1_000, sent: 20_000, message, has_keys: false, told_ids: 0, compared_by });
         let told = crate::wording::compared_sweep::answers(&one);
         assert_eq!(
             told[0],
