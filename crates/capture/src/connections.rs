@@ -270,6 +270,8 @@ impl Connections {
                 let is_mysql = matches!(connection.speaks, Speaks::Mysql(_));
                 self.summary.mysql_sessions += u64::from(is_mysql);
                 self.summary.postgres_sessions += u64::from(!is_mysql);
+                let is_answered = connection.client.is_none_or(|client| connection.has_sent[1 - client]);
+                self.summary.skipped.unanswered_connections += u64::from(!is_answered);
                 self.finish_session(&mut connection);
                 let at_us = connection.last_us;
                 self.with_found(&mut connection, |_, found| found.order.end_session(found.session, at_us));

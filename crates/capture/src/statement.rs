@@ -119,6 +119,8 @@ pub struct Skipped {
     pub compressed_connections: u64,
     pub other_connections: u64,
     pub forgotten_connections: u64,
+    /// Those of which only what the client sent was captured.
+    pub unanswered_connections: u64,
     pub cut_statements: u64,
     pub too_long_statements: u64,
     pub not_utf8_statements: u64,
@@ -139,7 +141,7 @@ pub struct Skipped {
 /// A count of [`Skipped`], what it counts, and what helps.
 type SkippedCount = (fn(&Skipped) -> u64, &'static str, &'static str);
 
-const SKIPPED: [SkippedCount; 18] = [
+const SKIPPED: [SkippedCount; 19] = [
     (
         |s| s.encrypted_connections,
         "connections that are encrypted",
@@ -152,6 +154,7 @@ const SKIPPED: [SkippedCount; 18] = [
         "or with too little of them to tell",
     ),
     (|s| s.forgotten_connections, "connections that were silent for longest when there were too many", ""),
+    (|s| s.unanswered_connections, "connections without what the server sent", "capture both directions"),
     (|s| s.cut_statements, "statements that are cut", "capture with `-s0`, and with a larger buffer (`-B 65536`)"),
     (|s| s.too_long_statements, "statements of more than 64 MiB", ""),
     (|s| s.not_utf8_statements, "statements that are not UTF-8", ""),

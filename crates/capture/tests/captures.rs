@@ -349,3 +349,14 @@ proptest! {
         let _ = try_read(&bytes);
     }
 }
+
+#[test]
+fn connections_of_which_only_one_direction_was_captured_are_counted() {
+    let whole = capture("mysql-client");
+    let port = read(&whole).statements[0].session.server.port();
+    let packets: Vec<Packet> = packets_of(&whole).into_iter().filter(|packet| !packet.is_from(port)).collect();
+    let one_way = read(&with_packets(&packets));
+    assert!(!one_way.statements.is_empty());
+    assert_eq!(one_way.summary.skipped.unanswered_connections, one_way.ended as u64);
+    assert!(one_way.statements.iter().all(|statement| statement.took_us.is_none()));
+}

@@ -85,6 +85,9 @@ const KINDS: [LostKind; 17] = [
 const VALUES_OF_FAILED: &str =
     "let the server log the values of statements that fail, too (PostgreSQL: log_parameter_max_length_on_error = -1)";
 
+/// How sessions of a capture are counted that has nothing of what the server sent to them. All else that is missing then comes of that.
+const UNANSWERED: &str = "connections_without_what_the_server_sent";
+
 /// What is counted of statements of a capture whose values are not known; those that are left out for it are counted as such, too.
 const UNKNOWN_VALUES: &str = "statements_with_values";
 
@@ -96,8 +99,8 @@ impl RecordedLoss {
 
     fn in_content(content: &RecordedContent) -> Option<RecordedLoss> {
         let read = content.statements.saturating_add(content.left_out);
-        let lost = lost_statements(content, read).or_else(|| lost_connections(content));
-        lost.or_else(|| gaps(content, read)).or_else(|| undone(content, read))
+        let lost = unanswered(content).or_else(|| lost_statements(content, read));
+        lost.or_else(|| lost_connections(content)).or_else(|| gaps(content, read)).or_else(|| undone(content, read))
     }
 }
 
@@ -132,6 +135,15 @@ fn skipped(content: &RecordedContent, begins: &str) -> u64 {
 
 fn is_much(missing: u64, there: u64) -> bool {
     missing > 0 && missing as f64 >= MISSING_MIN * (missing as f64 + there as f64)
+}
+
+/// `The capture lacks what the server sent in 8 connections.`
+fn unanswered(content: &RecordedContent) -> Option<RecordedLoss> {
+    let connections = skipped(content, UNANSWERED);
+    is_much(connections, content.sessions.saturating_sub(connections)).then(|| RecordedLoss {
+        missing: format!("The capture lacks what the server sent in {}.", plural(connections, "connection")),
+        remedy: "capture both directions".to_owned(),
+    })
 }
 
 /// `1,712 of 2,479 recorded statements could not be read: they are cut.`
@@ -272,6 +284,19 @@ mod tests {
         let gaps = content(900, &[("gaps_in_the_captured_streams", 500)]);
         let expected = "The capture has 500 gaps, in which statements may be missing.";
         assert_eq!(told(&gaps), some(expected, "capture with tcpdump -s0 -B 65536"));
+    }
+
+    #[test]
+    fn a_capture_of_one_direction_is_told_before_the_gaps_that_come_of_it() {
+        let one_way = |count| {
+            let gaps = ("gaps_in_the_captured_streams", 500);
+            content(900, &[(UNANSWERED, count), gaps, ("executions_of_statements_that_were_prepa", 100)])
+        };
+        let expected = "The capture lacks what the server sent in 8 connections.";
+        assert_eq!(told(&one_way(8)), some(expected, "capture both directions"));
+        let expected =
+            "100 of 1,000 recorded statements could not be read: they were prepared before the capture began.";
+        assert_eq!(told(&one_way(0)), some(expected, "begin to capture before the clients connect"));
     }
 
     #[test]

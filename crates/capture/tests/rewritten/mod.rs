@@ -15,6 +15,12 @@ impl Packet {
         i64::from(self.seconds) * 1_000_000 + i64::from(self.microseconds)
     }
 
+    /// Whether it was sent from this port of TCP over IPv4.
+    pub fn is_from(&self, port: u16) -> bool {
+        let ip_bytes = usize::from(self.bytes[14] & 15) * 4;
+        self.bytes[14 + ip_bytes..].starts_with(&port.to_be_bytes())
+    }
+
     /// As a capture with this snap length has it.
     pub fn snapped(&self, len: usize) -> Packet {
         Packet { bytes: self.bytes[..self.bytes.len().min(len)].to_vec(), ..self.clone() }

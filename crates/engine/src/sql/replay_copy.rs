@@ -117,19 +117,37 @@ fn check_schema_of_url<S: SqlServer>(log: &ReplayedLog, admin: &mut S::Admin) ->
     }
     let unusable = |error: std::io::Error| TargetError::Unsupported(format!("the statements of the log: {error}"));
     let found = log.recording.without_schema(log.dialect.sql()).map_err(unusable)?;
-    match without_schema(&found, log.recording.len()) {
+    let is_one_way = log.recording.skipped.kinds().any(|(name, _)| name == UNANSWERED);
+    match without_schema(&found, log.recording.len(), if is_one_way { SchemaLost::OneWay } else { SchemaLost::Before })
+    {
         Some(refusal) => Err(TargetError::Unsupported(refusal)),
         None => Ok(()),
     }
 }
 
+/// How connections of a capture are counted of which it has only what the client sent.
+const UNANSWERED: &str = "connections_without_what_the_server_sent";
+
+/// Why a log does not say the schema of sessions.
+#[derive(Clone, Copy)]
+enum SchemaLost {
+    /// They began before it.
+    Before,
+    /// It is a capture without what the server sent: a login cannot be read without the server's greeting.
+    OneWay,
+}
+
 /// Why a log with `all` statements cannot be replayed without a schema; `None` if it can, but for fewer than half of them.
-fn without_schema(found: &WithoutSchema, all: u64) -> Option<String> {
+fn without_schema(found: &WithoutSchema, all: u64, lost: SchemaLost) -> Option<String> {
     let WithoutSchema { statements, sessions } = found;
+    let (why, helps) = match lost {
+        SchemaLost::Before => ("they began before it", ""),
+        SchemaLost::OneWay => ("the capture lacks what the server sent", "capture both directions, or "),
+    };
     (2 * statements > all).then(|| {
         format!(
-            "the log does not say in which schema {sessions} of its sessions are, because they began before it, and {statements} of its {all} \
-             statements name tables without one: name the schema in the URL, as `mysql://USER@HOST/SCHEMA`"
+            "the log does not say in which schema {sessions} of its sessions are, because {why}, and {statements} of its {all} statements name \
+             tables without one: {helps}name the schema in the URL, as `mysql://USER@HOST/SCHEMA`"
         )
     })
 }
@@ -251,10 +269,17 @@ mod tests {
 
     #[test]
     fn a_log_is_refused_if_most_of_its_statements_need_a_schema_that_nobody_names() {
-        let of = |statements| without_schema(&WithoutSchema { statements, sessions: 8 }, 3_233);
+        let told = |statements, lost| without_schema(&WithoutSchema { statements, sessions: 8 }, 3_233, lost);
+        let of = |statements| told(statements, SchemaLost::Before);
         assert_eq!([of(0), of(1_616)], [None, None]);
         let refusal = of(2_095).expect("most need one");
         assert!(refusal.contains("8 of its sessions") && refusal.contains("2095 of its 3233 statements"), "{refusal}");
+        assert!(refusal.contains("because they began before it, and"), "{refusal}");
+        let one_way = told(2_095, SchemaLost::OneWay).expect("most need one");
+        assert!(
+            one_way.contains("lacks what the server sent") && one_way.contains("capture both directions"),
+            "{one_way}"
+        );
     }
 
     #[test]
