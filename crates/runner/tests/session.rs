@@ -85,7 +85,8 @@ impl RunObserver for Recorded {
 fn plan_of(workload: &str, keys: &[(&str, &str)]) -> Plan {
     let fixed = [("engine", "null"), ("interval", "50ms")];
     let timed = [("time", "150ms"), ("warmup", "0s")];
-    let timed = timed.iter().filter(|_| !keys.contains(&("until", "steady")));
+    // A recording ends with its statements.
+    let timed = timed.iter().filter(|_| !keys.contains(&("until", "steady")) && workload != "replay-sql");
     let keys = fixed.iter().chain(timed).chain(keys).map(|(key, value)| (key.to_string(), value.to_string())).collect();
     plan::from_flags(workload, &Overrides::from_flags(keys), 1.0, &runner::catalogue()).unwrap()
 }
