@@ -242,11 +242,12 @@ fn step(point: &Value) -> (&str, u64) {
 }
 
 /// The bytes that the data took when it was drained.
-fn drained(lab: &Lab) -> String {
+fn drained(lab: &Lab) -> u64 {
     let db = Connection::open_with_flags(&lab.run_files()[0], OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
     let sql = "SELECT f.value ->> '$.value' FROM point, json_each(facts) f \
                WHERE f.value ->> '$.name' = 'data.bytes' AND trial LIKE '%drain%'";
-    db.query_row(sql, [], |row| row.get(0)).unwrap()
+    let text: String = db.query_row(sql, [], |row| row.get(0)).unwrap();
+    text.parse().unwrap()
 }
 
 #[test]
@@ -267,7 +268,9 @@ fn a_sequence_goes_on_at_the_interrupted_step_with_the_data_of_the_steps_before_
     let findings = again["findings"].as_array().unwrap();
     let told = findings.iter().find(|finding| finding["code"] == "measured-again").unwrap();
     assert_eq!(told["detail"]["repeated_steps"], "l.i0, l.x", "{told}");
-    assert_eq!(drained(&lab), drained(&whole), "the same rows and indexes");
+    // How full pages are depends on how the clients took turns.
+    let (again, once) = (drained(&lab), drained(&whole));
+    assert!(again.abs_diff(once) <= 4 * 4096, "the same rows and indexes: {again} and {once} bytes");
 }
 
 fn codes(point: &Value) -> Vec<&str> {
