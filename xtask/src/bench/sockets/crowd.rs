@@ -185,6 +185,7 @@ fn is_complete(answer: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Mutex;
 
     const EXECUTION: &[u8] = b"B\0\0\0\x06\0\0S\0\0\0\x04";
 
@@ -192,19 +193,25 @@ mod tests {
     fn what_was_answered_to_one_client_is_answered_to_the_next_and_the_server_hears_the_rest() {
         let dir = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(dir.path().join(".s.PGSQL.5432")).unwrap();
-        // It tells what it heard, and how often it was asked.
+        // It tells what it heard, and how often it was asked. A program that another test starts may hold the first connection open for a moment
+        // longer, so that both are served at once.
         let server = std::thread::spawn(move || {
-            let mut heard = Vec::new();
-            for _ in 0..2 {
-                let (mut stream, _) = listener.accept().unwrap();
-                let mut buffer = [0; 100];
-                while let Ok(bytes @ 1..) = stream.read(&mut buffer) {
-                    heard.push(buffer[0]);
-                    stream.write_all(&[b"Z\0\0\0\x05", &[heard.len() as u8][..]].concat()).unwrap();
-                    assert!(bytes < 100);
+            let heard = Mutex::new(Vec::new());
+            std::thread::scope(|scope| {
+                for stream in listener.incoming().take(2) {
+                    let (mut stream, heard) = (stream.unwrap(), &heard);
+                    scope.spawn(move || {
+                        let mut buffer = [0; 100];
+                        while let Ok(bytes @ 1..) = stream.read(&mut buffer) {
+                            let mut heard = heard.lock().unwrap();
+                            heard.push(buffer[0]);
+                            stream.write_all(&[b"Z\0\0\0\x05", &[heard.len() as u8][..]].concat()).unwrap();
+                            assert!(bytes < 100);
+                        }
+                    });
                 }
-            }
-            heard
+            });
+            heard.into_inner().unwrap()
         });
         let socket = serve_crowd(dir.path()).unwrap();
         let ask = |client: &mut UnixStream, text: &[u8]| {
