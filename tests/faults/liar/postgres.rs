@@ -129,14 +129,14 @@ const BROKEN: &str = "the server breaks the PostgreSQL protocol";
 
 /// Messages that are malformed or too long.
 pub const MALFORMED: &[Liar] = &[
+    Liar { at: Stage::Login, what: "a message of 2 GiB", lie: |s| send(s, b"R\x7f\xff\xff\xff"), message: BROKEN },
+    Liar { at: Stage::Login, what: "a request cut short", lie: |s| send(s, b"R\0\0\0\x06\0\0"), message: BROKEN },
     Liar {
         at: Stage::Greeting,
         what: "a web server",
         lie: |s| send(s, b"HTTP/1.1 400 Bad Request\r\n\r\n"),
         message: "a web server answers there, and no database",
     },
-    Liar { at: Stage::Login, what: "a message of 2 GiB", lie: |s| send(s, b"R\x7f\xff\xff\xff"), message: BROKEN },
-    Liar { at: Stage::Login, what: "a request cut short", lie: |s| send(s, b"R\0\0\0\x06\0\0"), message: BROKEN },
     Liar {
         at: Stage::Control,
         what: "a length below that of the length",
