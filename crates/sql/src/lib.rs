@@ -4,7 +4,7 @@
 //! [`fingerprint`] without values, the [`Judgement`] of what it does, the text [`with_values`] in place of its parameters, or with an id
 //! that an INSERT made ([`with_inserted`]), how many rows it inserts ([`insert_into`]), which counters it moves otherwise ([`counter_moves`]), the rows
 //! that it names ([`named_rows`]), which of its literals are values of given columns ([`said_values`]), where a session looks for tables without a
-//! schema ([`SearchPath`]), whether plimsoll itself has asked it ([`has_own_mark`]), and bytes of it that are no UTF-8 ([`with_bytes_in_literals`])
+//! schema ([`SearchPath`]), what it does to its transaction ([`TransactionStep`]), whether plimsoll itself has asked it ([`has_own_mark`]), and bytes of it that are no UTF-8 ([`with_bytes_in_literals`])
 //! in the character set of its session ([`Letters`]).
 //! Limits: a statement is split into tokens and not parsed, so what its tokens do not show is judged as the worse. It knows no server:
 //! whoever asks it gives it what a server has of its own (functions, views) as [`ServerNames`].
@@ -26,6 +26,7 @@ mod scopes;
 mod search_path;
 mod shape;
 mod split;
+mod transaction;
 mod values;
 
 pub use counting::{CounterMove, CountsFrom, NamedCounter, counter_moves};
@@ -43,4 +44,5 @@ pub use said::{SaidValue, SaidValues, ValueColumn, said_values};
 pub use search_path::SearchPath;
 pub use shape::{fingerprint, shape_of};
 pub use split::TableName;
+pub use transaction::{Behind, TransactionStep};
 pub use values::{BoundParam, BoundText, with_values};

@@ -7,6 +7,7 @@
 use crate::lexer::{Token, TokenKind};
 use crate::reading::Dialect;
 use crate::split::SplitText;
+use crate::transaction::{Behind, TransactionStep};
 
 const SETTING: &str = "search_path";
 
@@ -44,26 +45,13 @@ impl SearchPath {
     }
 
     fn follow_one(&mut self, split: SplitText<'_>) {
-        let is_verb = |words: &[&str]| split.is_word(0, words);
-        // Of another transaction.
-        let is_prepared = split.is_word(1, &["prepared"]);
-        if is_verb(&["begin", "start"]) {
-            self.begin();
-        } else if is_verb(&["commit", "end"]) && !is_prepared
-            || is_verb(&["prepare"]) && split.is_word(1, &["transaction"])
-        {
-            self.end(split, self.is_aborted);
-        } else if is_verb(&["rollback", "abort"]) && !is_prepared {
-            let is_partial = (1..=2).any(|at| split.is_word(at, &["to"]));
-            if is_partial { self.go_back() } else { self.end(split, true) }
-        } else if is_verb(&["set"]) {
-            self.follow_set(split);
-        } else if is_verb(&["reset"]) && (split.is_word(1, &["all"]) || is_setting(split, 1))
-            || is_verb(&["discard"]) && split.is_word(1, &["all"])
-        {
-            self.set(None, false);
-        } else {
-            self.follow_calls(split);
+        match TransactionStep::of(split.text, split.tokens) {
+            TransactionStep::Begins => self.begin(),
+            TransactionStep::Commits(behind) => self.end(behind, self.is_aborted),
+            TransactionStep::Prepares => self.end(Behind::Nothing, self.is_aborted),
+            TransactionStep::RollsBack(behind) => self.end(behind, true),
+            TransactionStep::GoesBackTo(_) => self.go_back(),
+            _ => self.follow_setting(split),
         }
     }
 
@@ -73,13 +61,12 @@ impl SearchPath {
         }
     }
 
-    /// The transaction ends by `split`, which may begin the next one.
-    fn end(&mut self, split: SplitText<'_>, is_rolled_back: bool) {
+    fn end(&mut self, behind: Behind, is_rolled_back: bool) {
         (self.of_transaction, self.is_aborted) = (None, false);
         if let Some(before) = self.before.take().filter(|_| is_rolled_back) {
             self.of_session = before;
         }
-        if split.is_word(2, &["chain"]) || split.is_word(3, &["chain"]) && !split.is_word(2, &["no"]) {
+        if behind == Behind::Another {
             self.begin();
         }
     }
@@ -98,6 +85,17 @@ impl SearchPath {
             (self.of_session, self.of_transaction) = (schemas, None);
         } else if self.before.is_some() {
             self.of_transaction = Some(schemas);
+        }
+    }
+
+    fn follow_setting(&mut self, split: SplitText<'_>) {
+        let resets = split.is_word(0, &["reset"]) && (split.is_word(1, &["all"]) || is_setting(split, 1));
+        if split.is_word(0, &["set"]) {
+            self.follow_set(split);
+        } else if resets || split.is_word(0, &["discard"]) && split.is_word(1, &["all"]) {
+            self.set(None, false);
+        } else {
+            self.follow_calls(split);
         }
     }
 

@@ -521,6 +521,14 @@ mod tests {
         Simulation::counts(&[2_000; 20])
     }
 
+    /// A point beside other programs, which took 30 % of the CPU.
+    fn shared() -> Simulation {
+        let counters = ["user_ns", "system_ns", "iowait_ns", "steal_ns", "softirq_ns", "idle_ns", "self_ns"];
+        let used = |s: f64| vec![1.2e9 * s, 0.0, 0.0, 0.0, 0.0, 0.8e9 * s, 0.2e9 * s];
+        let engine = |s: f64| vec![0.4e9 * s, 0.0];
+        quiet().source("cpu", &counters, used).source("process", &["cpu_user_ns", "cpu_system_ns"], engine)
+    }
+
     #[test]
     fn a_weak_point_has_its_reason_and_the_flag_that_mends_it() {
         assert_eq!(trust(&of(vec![quiet()])), ["The point is valid."]);
@@ -559,11 +567,7 @@ mod tests {
 
     #[test]
     fn the_reasons_of_all_indicative_points_add_up() {
-        let counters = ["user_ns", "system_ns", "iowait_ns", "steal_ns", "softirq_ns", "idle_ns", "self_ns"];
-        let used = |s: f64| vec![1.2e9 * s, 0.0, 0.0, 0.0, 0.0, 0.8e9 * s, 0.2e9 * s];
-        let engine = |s: f64| vec![0.4e9 * s, 0.0];
-        let shared =
-            quiet().source("cpu", &counters, used).source("process", &["cpu_user_ns", "cpu_system_ns"], engine);
+        let shared = shared();
         let short = Simulation::counts(&[20_000; 3]);
         let mixed = vec![quiet(), shared.clone(), shared.clone(), short.clone()];
         let told = "1 of 4 points is valid; 3 are only indicative: other programs took 30 % of the CPU at 2 of 4 points, 1 ran too short.";
@@ -746,11 +750,7 @@ mod tests {
 
     #[test]
     fn what_others_took_and_what_is_missing_are_told() {
-        let counters = ["user_ns", "system_ns", "iowait_ns", "steal_ns", "softirq_ns", "idle_ns", "self_ns"];
-        let used = |s: f64| vec![1.2e9 * s, 0.0, 0.0, 0.0, 0.0, 0.8e9 * s, 0.2e9 * s];
-        let engine = |s: f64| vec![0.4e9 * s, 0.0];
-        let shared =
-            quiet().source("cpu", &counters, used).source("process", &["cpu_user_ns", "cpu_system_ns"], engine);
+        let shared = shared();
         let told = trust(&of(vec![shared.clone(), quiet()]));
         assert_eq!(told, ["1 of 2 points is valid; other programs took 30 % of the CPU at 1 of 2 points."]);
         let idle = trust(&of(vec![shared, quiet(), Simulation::counts(&[0; 20])]));

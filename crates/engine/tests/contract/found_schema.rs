@@ -290,6 +290,15 @@ fn twenty_tables_of_postgres_are_made_again_at_a_tenth() {
     }
 }
 
+/// A private PostgreSQL that has executed `statements` and looked at its tables; `None` if this machine has no PostgreSQL.
+fn analysed(statements: &[&str]) -> Option<Visited> {
+    sql_engines().any(|engine| engine == POSTGRES.engine).then(|| {
+        let original = Visited::of(POSTGRES.engine);
+        statements.iter().chain(&["ANALYZE"]).for_each(|statement| drop(asked("postgres", original.path(), statement)));
+        original
+    })
+}
+
 /// Cities that decide about their countries, and parts that are in other parts.
 const DEPENDENT: [&str; 5] = [
     "CREATE TABLE people (id int PRIMARY KEY, city int, country int)",
@@ -301,11 +310,8 @@ const DEPENDENT: [&str; 5] = [
 
 #[test]
 fn columns_that_depend_on_others_and_tables_that_refer_to_themselves_are_taken_over_from_postgres() {
-    if !sql_engines().any(|engine| engine == POSTGRES.engine) {
-        return;
-    }
-    let (original, copy) = (Visited::of(POSTGRES.engine), directory());
-    DEPENDENT.iter().chain(&["ANALYZE"]).for_each(|statement| drop(asked("postgres", original.path(), statement)));
+    let Some(original) = analysed(&DEPENDENT) else { return };
+    let copy = directory();
     let found = read_schema(POSTGRES.engine, original.path(), false);
     let text = plan_of(&found);
     assert!(text.contains("depends_on = \"city\", dependence = 1"), "{text}");
@@ -321,18 +327,13 @@ fn columns_that_depend_on_others_and_tables_that_refer_to_themselves_are_taken_o
 
 #[test]
 fn an_interval_of_postgres_has_its_seconds_whatever_the_style() {
-    if !sql_engines().any(|engine| engine == POSTGRES.engine) {
-        return;
-    }
-    let original = Visited::of(POSTGRES.engine);
-    for statement in [
+    let Some(original) = analysed(&[
         "CREATE TABLE spans (id int PRIMARY KEY, one interval, days interval, ages interval)",
         "INSERT INTO spans SELECT s, '1 hour', s * interval '1 day 1 hour', '100 years' FROM generate_series(1, 100) s",
         "ALTER DATABASE postgres SET intervalstyle = 'postgres_verbose'",
-        "ANALYZE spans",
-    ] {
-        asked("postgres", original.path(), statement);
-    }
+    ]) else {
+        return;
+    };
     let found = read_schema(POSTGRES.engine, original.path(), false);
     let spans = found.tables.iter().find(|table| table.name == "spans").unwrap();
     let ends = |name: &str| {
@@ -355,11 +356,7 @@ const OF_ONE_LENGTH: [&str; 3] = [
 
 #[test]
 fn texts_of_one_length_have_it_in_a_plan_from_postgres() {
-    if !sql_engines().any(|engine| engine == POSTGRES.engine) {
-        return;
-    }
-    let original = Visited::of(POSTGRES.engine);
-    OF_ONE_LENGTH.iter().chain(&["ANALYZE"]).for_each(|statement| drop(asked("postgres", original.path(), statement)));
+    let Some(original) = analysed(&OF_ONE_LENGTH) else { return };
     let text = plan_of(&read_schema(POSTGRES.engine, original.path(), false));
     for column in [
         "name = \"code\", type = \"char(36)\", length = 36,",

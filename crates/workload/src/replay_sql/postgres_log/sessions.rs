@@ -12,7 +12,7 @@ use super::binding;
 use super::messages::{Event, ServerWord};
 use super::record::Record;
 use crate::recording_error::RecordingError;
-use sql::{BoundText, Token};
+use sql::{BoundText, Token, TransactionStep};
 use std::collections::HashMap;
 
 /// What the server says of each statement behind one that has aborted its transaction.
@@ -175,13 +175,17 @@ impl<'a> Sessions<'a> {
 
     /// What a statement does to a transaction that was aborted. The text in place of its COMMIT, which the server answered with a ROLLBACK.
     fn follow_transaction(&mut self, record: &Record, text: &str, tokens: &[Token]) -> Option<String> {
-        let first = tokens.first()?;
-        if !first.is_word(text, &["begin", "start", "commit", "end", "rollback", "abort"]) {
+        let step = TransactionStep::of(text, tokens);
+        let (TransactionStep::Begins
+        | TransactionStep::Commits(_)
+        | TransactionStep::RollsBack(_)
+        | TransactionStep::GoesBackTo(_)) = step
+        else {
             return None;
-        }
+        };
         let was_aborted = std::mem::take(&mut self.session(record).is_aborted);
-        let commits = was_aborted && first.is_word(text, &["commit", "end"]);
-        commits.then(|| format!("ROLLBACK{}", &text[first.end..]))
+        let commits = was_aborted && matches!(step, TransactionStep::Commits(_));
+        commits.then(|| format!("ROLLBACK{}", &text[tokens[0].end..]))
     }
 
     /// A statement that the log does not have completely, as it was sent, if it has not ended.

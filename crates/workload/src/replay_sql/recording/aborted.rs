@@ -4,8 +4,7 @@
 //! behind a text of several statements the transaction of a session is not known until it begins the next one; nor is one of a statement that the log
 //! does not have whole.
 
-use super::row_order::SessionChange;
-use sql::Token;
+use sql::{Behind, Token, TransactionStep};
 use std::collections::HashMap;
 
 /// The transactions that are open.
@@ -22,19 +21,21 @@ impl AbortedTransactions {
             self.forget(session);
             return false;
         }
-        match SessionChange::of(text, tokens) {
-            SessionChange::Begins => {
+        match TransactionStep::of(text, tokens) {
+            TransactionStep::Begins
+            | TransactionStep::Commits(Behind::Another)
+            | TransactionStep::RollsBack(Behind::Another) => {
                 self.open.insert(session, false);
             }
-            SessionChange::Ends => self.forget(session),
+            TransactionStep::Commits(Behind::Nothing)
+            | TransactionStep::RollsBack(Behind::Nothing)
+            | TransactionStep::EndsPrepared => self.forget(session),
+            TransactionStep::GoesBackTo(_) => {
+                self.open.entry(session).and_modify(|is_aborted| *is_aborted = false);
+            }
             _ => {}
         }
-        let Some(is_aborted) = self.open.get_mut(&session) else { return false };
-        // What goes back to a savepoint goes on.
-        if tokens.first().is_some_and(|first| first.is_word(text, &["rollback"])) {
-            *is_aborted = false;
-        }
-        *is_aborted
+        self.open.get(&session).copied().unwrap_or(false)
     }
 
     /// The last statement of `session` failed.

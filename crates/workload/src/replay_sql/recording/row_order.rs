@@ -9,7 +9,7 @@
 use super::records::StatementPlace;
 use crate::replay_sql::answer::RecordedAnswer;
 use crate::replay_sql::wanted::LogDialect;
-use sql::{Effect, NAMED_MAX, Token};
+use sql::{Behind, Effect, NAMED_MAX, Token, TransactionStep};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, Hash, RandomState};
 
@@ -287,17 +287,16 @@ pub(super) enum SessionChange {
 
 impl SessionChange {
     pub(super) fn of(text: &str, tokens: &[Token]) -> SessionChange {
-        let is_word = |at: usize, words: &[&str]| tokens.get(at).is_some_and(|token| token.is_word(text, words));
-        let has = |word: &str| tokens.iter().any(|token| token.is_word(text, &[word]));
-        if is_word(0, &["begin"]) || is_word(0, &["start"]) && is_word(1, &["transaction"]) {
-            return SessionChange::Begins;
+        match TransactionStep::of(text, tokens) {
+            TransactionStep::Begins
+            | TransactionStep::Commits(Behind::Another)
+            | TransactionStep::RollsBack(Behind::Another) => SessionChange::Begins,
+            TransactionStep::Commits(Behind::Nothing)
+            | TransactionStep::RollsBack(Behind::Nothing)
+            | TransactionStep::EndsPrepared => SessionChange::Ends,
+            _ if tokens.first().is_some_and(|first| first.is_word(text, &["set"])) => autocommit_set(text, tokens),
+            _ => SessionChange::None,
         }
-        // What goes back to a savepoint goes on.
-        let ends = is_word(0, &["commit", "end", "abort"]) || is_word(0, &["rollback"]) && !has("to");
-        if ends {
-            return if has("chain") && !has("no") { SessionChange::Begins } else { SessionChange::Ends };
-        }
-        if is_word(0, &["set"]) { autocommit_set(text, tokens) } else { SessionChange::None }
     }
 }
 

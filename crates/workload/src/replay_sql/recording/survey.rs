@@ -9,7 +9,7 @@ use super::shapes::SHAPES_MAX;
 use crate::recording_error::RecordingError;
 use crate::replay_sql::spill::lost;
 use model::Nanos;
-use sql::{Dialect, Token};
+use sql::{Dialect, Token, TransactionStep};
 use std::collections::{BTreeMap, HashSet};
 use std::io;
 
@@ -110,9 +110,7 @@ impl SqlRecording {
             let text = self.text(&self.statement_of(*sample)).map_err(|error| lost(&error))?;
             let Ok(tokens) = sql::tokens(&text, dialect) else { continue };
             let Some(first) = tokens.first() else { continue };
-            let begins = first.is_word(&text, &["begin"])
-                || first.is_word(&text, &["start"])
-                    && tokens.get(1).is_some_and(|token| token.is_word(&text, &["transaction"]));
+            let begins = TransactionStep::of(&text, &tokens) == TransactionStep::Begins;
             transactions += if begins { *count } else { 0 };
             let writes = first.is_word(&text, &["insert", "update", "delete", "replace", "merge", "truncate"]);
             for name in tables_in(&text, &tokens) {

@@ -5,7 +5,7 @@
 //! transaction is not seen to.
 
 use super::inference::Replaced;
-use sql::Token;
+use sql::{Behind, Token, TransactionStep};
 use std::collections::HashMap;
 
 /// Those that are open, by the numbers of their sessions.
@@ -19,26 +19,6 @@ struct OpenTransaction {
     replaced: Vec<Replaced>,
     /// The names of its savepoints, and how much was replaced before each.
     savepoints: Vec<(String, usize)>,
-}
-
-/// What a statement does to the transaction of its session.
-#[derive(Debug, PartialEq, Eq)]
-enum Change {
-    Begins,
-    Commits(Then),
-    RollsBack(Then),
-    Saves(String),
-    GoesBackTo(String),
-    Releases(String),
-    Nothing,
-}
-
-/// What is behind the end of a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Then {
-    Nothing,
-    /// The next one, by AND CHAIN.
-    Another,
 }
 
 impl Transactions {
@@ -62,11 +42,15 @@ impl Transactions {
     pub(super) fn follow(&mut self, session: u32, text: &str, tokens: &[Token], has_failed: bool) -> Vec<Replaced> {
         let mut back = Vec::new();
         for part in tokens.split(|token| token.is_sign(text, ";")) {
-            let change = Change::of(text, part);
+            let step = match TransactionStep::of(text, part) {
+                // Whoever ends it later, this session goes on without it.
+                TransactionStep::Prepares => TransactionStep::Commits(Behind::Nothing),
+                step => step,
+            };
             if !has_failed {
-                back.extend(self.follow_one(session, change));
-            } else if let Change::Commits(then) = change {
-                back.extend(self.end(session, &Change::RollsBack(then)));
+                back.extend(self.follow_one(session, step));
+            } else if let TransactionStep::Commits(behind) = step {
+                back.extend(self.follow_one(session, TransactionStep::RollsBack(behind)));
             } else if let Some(open) = self.0.get_mut(&session) {
                 open.is_aborted = true;
             }
@@ -74,39 +58,43 @@ impl Transactions {
         back
     }
 
-    fn follow_one(&mut self, session: u32, change: Change) -> Vec<Replaced> {
-        if change == Change::Begins {
-            self.0.entry(session).or_default();
-            return Vec::new();
+    fn follow_one(&mut self, session: u32, step: TransactionStep) -> Vec<Replaced> {
+        match step {
+            TransactionStep::Begins => {
+                self.0.entry(session).or_default();
+            }
+            TransactionStep::Commits(behind) => return self.end(session, behind, false),
+            TransactionStep::RollsBack(behind) => return self.end(session, behind, true),
+            _ => {}
         }
-        if let Change::Commits(_) | Change::RollsBack(_) = change {
-            return self.end(session, &change);
+        self.0.get_mut(&session).map_or_else(Vec::new, |open| open.follow(step))
+    }
+
+    /// The transaction of `session` ends; an aborted one is rolled back whatever ends it.
+    fn end(&mut self, session: u32, behind: Behind, is_rolled_back: bool) -> Vec<Replaced> {
+        let Some(open) = self.0.remove(&session) else { return Vec::new() };
+        if behind == Behind::Another {
+            self.0.insert(session, OpenTransaction::default());
         }
-        let Some(open) = self.0.get_mut(&session) else { return Vec::new() };
-        match change {
-            Change::Saves(name) => open.savepoints.push((name, open.replaced.len())),
-            Change::GoesBackTo(name) => return open.go_back_to(&name),
-            Change::Releases(name) => {
-                let at = open.savepoint(&name).unwrap_or(open.savepoints.len());
-                open.savepoints.truncate(at);
+        if is_rolled_back || open.is_aborted { open.replaced.into_iter().rev().collect() } else { Vec::new() }
+    }
+}
+
+impl OpenTransaction {
+    /// Follows a statement within it. The numberings that come back.
+    fn follow(&mut self, step: TransactionStep) -> Vec<Replaced> {
+        match step {
+            TransactionStep::Saves(name) => self.savepoints.push((name, self.replaced.len())),
+            TransactionStep::GoesBackTo(name) => return self.go_back_to(&name),
+            TransactionStep::Releases(name) => {
+                let at = self.savepoint(&name).unwrap_or(self.savepoints.len());
+                self.savepoints.truncate(at);
             }
             _ => {}
         }
         Vec::new()
     }
 
-    /// The transaction of `session` ends by `change`; an aborted one is rolled back whatever ends it.
-    fn end(&mut self, session: u32, change: &Change) -> Vec<Replaced> {
-        let Some(open) = self.0.remove(&session) else { return Vec::new() };
-        if let Change::Commits(Then::Another) | Change::RollsBack(Then::Another) = change {
-            self.0.insert(session, OpenTransaction::default());
-        }
-        let is_rolled_back = open.is_aborted || matches!(change, Change::RollsBack(_));
-        if is_rolled_back { open.replaced.into_iter().rev().collect() } else { Vec::new() }
-    }
-}
-
-impl OpenTransaction {
     /// The place of the last savepoint of this name.
     fn savepoint(&self, name: &str) -> Option<usize> {
         self.savepoints.iter().rposition(|(other, _)| other == name)
@@ -119,42 +107,6 @@ impl OpenTransaction {
         let kept = at.map_or(0, |at| self.savepoints[at].1);
         self.savepoints.truncate(at.map_or(0, |at| at + 1));
         self.replaced.drain(kept..).rev().collect()
-    }
-}
-
-impl Change {
-    fn of(text: &str, part: &[Token]) -> Change {
-        let is_word = |at: usize, words: &[&str]| part.get(at).is_some_and(|token| token.is_word(text, words));
-        let name = |at: usize| {
-            let name = part.get(at).and_then(|token| token.name(text));
-            name.unwrap_or_default().to_lowercase()
-        };
-        // Of another transaction.
-        if is_word(1, &["prepared"]) {
-            return Change::Nothing;
-        }
-        let has_chain = part.iter().any(|token| token.is_word(text, &["chain"]));
-        let then = if has_chain && !part.iter().any(|token| token.is_word(text, &["no"])) {
-            Then::Another
-        } else {
-            Then::Nothing
-        };
-        let to = (1..3).find(|at| is_word(*at, &["to"]));
-        if is_word(0, &["begin"]) || is_word(0, &["start"]) && is_word(1, &["transaction"]) {
-            Change::Begins
-        } else if is_word(0, &["commit", "end"]) || is_word(0, &["prepare"]) && is_word(1, &["transaction"]) {
-            Change::Commits(then)
-        } else if let Some(to) = to.filter(|_| is_word(0, &["rollback"])) {
-            Change::GoesBackTo(name(to + 1 + usize::from(is_word(to + 1, &["savepoint"]))))
-        } else if is_word(0, &["rollback", "abort"]) {
-            Change::RollsBack(then)
-        } else if is_word(0, &["savepoint"]) {
-            Change::Saves(name(1))
-        } else if is_word(0, &["release"]) {
-            Change::Releases(name(1 + usize::from(is_word(1, &["savepoint"]))))
-        } else {
-            Change::Nothing
-        }
     }
 }
 
